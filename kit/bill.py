@@ -7,11 +7,12 @@ what the driver says once the workers run.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from kit.facts import Facts
-from kit.gpu import Gpu
-from kit.manifest import Manifest, Model
+if TYPE_CHECKING:
+    from kit.facts import Facts
+    from kit.gpu import Gpu
+    from kit.manifest import Manifest, Model
 
 Graphs = Literal["full", "small", "off"]
 

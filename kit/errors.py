@@ -6,18 +6,39 @@ pointing there, so a memory problem is read at the line that asked for the memor
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from unicodedata import category, east_asian_width
 
 Path = tuple[str | int, ...]
 
+LINE_WIDTH = 120  # of a quoted line, in characters
+QUOTE_WIDTH = 60  # of a quoted value
+
 
 def dotted(path: Path) -> str:
-    """`("models", 1, "context")` -> `models[1].context`."""
+    """`("models", 1, "context")` -> `models[1].context`; a word that would be misread is quoted: `env["a.b"]`."""
     text = ""
     for step in path:
-        text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step
+        if isinstance(step, int):
+            text += f"[{step}]"
+        elif not re.fullmatch(r"[\w-]+", step):
+            text += f'["{printable(step)}"]'
+        else:
+            text += f".{step}" if text else step
     return text
+
+
+def printable(text: str) -> str:
+    """`text` as a terminal may show it: what has no shape, or would move the cursor, becomes U+FFFD."""
+    return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text)
+
+
+def quoted(text: str) -> str:
+    """`text` in single quotes for a message: shortened, and harmless in a terminal."""
+    shown = printable(text)
+    return f"'{shown}'" if len(shown) <= QUOTE_WIDTH else f"'{shown[: QUOTE_WIDTH - 1]}…'"
 
 
 @dataclass(frozen=True)
@@ -32,10 +53,26 @@ class Mark:
     def __str__(self) -> str:
         return f"{self.file}:{self.line}:{self.column}"
 
+    def excerpt(self) -> str:
+        """The line (of a long one, the part around the place), and a caret under the place. `""` without a line."""
+        if not self.text.strip():
+            return ""
+        start = max(0, self.column - 1 - LINE_WIDTH // 2) if len(self.text) > LINE_WIDTH else 0
+        lead = "…" if start else ""
+        shown = printable(self.text[start : start + LINE_WIDTH].expandtabs(1))
+        before = printable(self.text[start : self.column - 1].expandtabs(1))
+        return f"    {lead}{shown}\n    {' ' * (len(lead) + _columns(before))}^"
+
+
+def _columns(text: str) -> int:
+    """How many terminal columns `text` takes."""
+    return sum(0 if category(c) in ("Mn", "Me") else 2 if east_asian_width(c) in "WF" else 1 for c in text)
+
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing that is wrong: `what` happened, what was `needed` (why, and what to do), a `hint` such as the nearest word."""
+    """One thing that is wrong: `what` happened, what was `needed` (why, and what to do), a `hint` such as the nearest
+    word."""
 
     what: str
     needed: str = ""
@@ -48,10 +85,8 @@ class Problem:
         where += [dotted(self.path)] if self.path else []
         said = "; ".join(part for part in (self.what, self.needed, self.hint) if part)
         head = ": ".join([*where, said])
-        if not self.mark or not self.mark.text.strip():
-            return head
-        caret = " " * (self.mark.column - 1) + "^"
-        return f"{head}\n    {self.mark.text}\n    {caret}"
+        excerpt = self.mark.excerpt() if self.mark else ""
+        return f"{head}\n{excerpt}" if excerpt else head
 
 
 class KitError(Exception):

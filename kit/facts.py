@@ -6,54 +6,36 @@ are a dozen lines that a person can read in a recorded facts.json, and still exa
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from math import prod
-from typing import Literal
+import re
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, fields
+from typing import Any, TypeVar, cast
 
-DTYPE_BYTES = {
-    "F64": 8, "F32": 4, "F16": 2, "BF16": 2, "F8_E4M3": 1, "F8_E5M2": 1, "F8_E8M0": 1, "F4": 0.5,
-    "I64": 8, "I32": 4, "I16": 2, "I8": 1, "U8": 1, "U32": 4, "U16": 2, "BOOL": 1,
-}  # fmt: skip
+from kit.adapter import AdapterFacts, adapter_from_config
+from kit.attention import Attention, attention, rope_elements, rotary_dim
+from kit.config_json import Config, parse, unusable
+from kit.errors import ModelFilesError
+from kit.families import FAMILIES
+from kit.quantized import stored
+from kit.tensors import DTYPE_BYTES, STORED, Header, Tensor, common_dtype, grouped
 
+__all__ = [
+    "DTYPE_BYTES", "AdapterFacts", "Attention", "Facts", "Header", "Tensor", "adapter_from_config", "from_config",
+    "from_json", "kv_bytes_per_token", "served_dtype", "to_json",
+]  # fmt: skip
 
-@dataclass(frozen=True)
-class Tensor:
-    """`count` equal tensors. `name` has `*` for the layer number; `dtype` as safetensors spells it (BF16, F32, I32)."""
+T = TypeVar("T")
 
-    name: str
-    dtype: str
-    shape: tuple[int, ...]
-    count: int = 1
-
-    @property
-    def parameters(self) -> int:
-        """Elements of one of them."""
-        return prod(self.shape)
-
-    @property
-    def bytes(self) -> int:
-        """Bytes of one of them, as stored."""
-        return int(self.parameters * DTYPE_BYTES[self.dtype])
-
-
-@dataclass(frozen=True)
-class Attention:
-    """How `layers` layers remember. full and sliding: `kv_heads` x (`head_dim_k` + `head_dim_v`) a token; sliding forgets
-    beyond `window` tokens; mla: one latent of `head_dim_k` (kv_lora_rank + qk_rope_head_dim), no v; linear: a state of
-    `state_bytes` a request, whatever its length."""
-
-    kind: Literal["full", "sliding", "mla", "linear"]
-    layers: int
-    kv_heads: int = 0
-    head_dim_k: int = 0
-    head_dim_v: int = 0
-    window: int | None = None
-    state_bytes: int = 0
+# Architectures that overflow in float16, so that vLLM refuses it (config/model.py, _FLOAT16_NOT_SUPPORTED_MODELS).
+NO_FLOAT16 = ("Gemma2", "Gemma3", "Glm4")
 
 
 @dataclass(frozen=True)
 class Facts:
-    """One model. Sizes count elements; `dtype` is what the engine will serve it in (bfloat16, float16, float32)."""
+    """One model. Sizes count elements; `dtype` is what the engine will serve it in (bfloat16, float16, float32),
+    `stored_dtype` what config.json says; `max_position` is the longest context the engine takes; `rope_elements` counts
+    the cos/sin tables on the card; `experts` are those of one layer; `from_headers` is False where the tensors are
+    counted from config.json."""
 
     source: str
     revision: str | None
@@ -76,10 +58,13 @@ class Facts:
     expert_intermediate: int = 0
     from_headers: bool = False
     chat_template: bool | None = None
+    stored_dtype: str = ""
+    rope_elements: int = 0
+    experts: int = 0
 
     @property
     def parameters(self) -> int:
-        """All parameters, tied heads counted once."""
+        """All elements as stored, tied heads counted once. Packed formats keep several parameters in one element."""
         return sum(t.parameters * t.count for t in self.tensors)
 
     @property
@@ -88,12 +73,149 @@ class Facts:
         return sum(t.bytes * t.count for t in self.tensors)
 
 
-@dataclass(frozen=True)
-class AdapterFacts:
-    """One LoRA adapter, from its adapter_config.json. `rank` is `r`, `base` is base_model_name_or_path."""
+def from_config(
+    source: str,
+    revision: str | None,
+    config: Mapping[str, object],
+    headers: Header | None = None,
+    chat_template: bool | None = None,
+    max_seq_length: int | None = None,
+) -> Facts:
+    """config.json, and the headers of all weight files where there are weights -> Facts.
 
-    source: str
-    revision: str | None
-    rank: int
-    base: str
-    modules: tuple[str, ...]
+    `headers` maps a tensor's name to (dtype, shape). `max_seq_length` is that of sentence_bert_config.json. With
+    headers the tensors of any architecture are exact; without, they are counted for the families of families.py.
+    Raises ModelFilesError for a config.json that lacks what is needed, or an architecture nobody counted."""
+    c = parse(source, config, max_seq_length)
+    kept_in = c.dtype or common_dtype(headers or {}) or "float32"
+    experts = c.number("num_experts_per_tok", c.number("top_k_experts", c.number("moe_topk", 0)))
+    return Facts(
+        source=source,
+        revision=revision,
+        architecture=c.architecture,
+        hidden=c.hidden,
+        intermediate=c.intermediate,
+        layers=c.layers,
+        heads=c.heads,
+        kv_heads=c.kv_heads,
+        head_dim=c.head_dim,
+        vocab=c.vocab,
+        max_position=c.max_position,
+        dtype=served_dtype(kept_in, None, architecture=c.architecture),
+        tied=c.tied,
+        attention=attention(c),
+        tensors=grouped(source, headers, c.tied) if headers else _counted(c, kept_in),
+        rotary_dim=rotary_dim(c),
+        quantization=c.quantization.method if c.quantization else None,
+        experts_per_token=experts,
+        expert_intermediate=c.number("moe_intermediate_size", c.intermediate) if experts else 0,
+        from_headers=bool(headers),
+        chat_template=chat_template,
+        stored_dtype=kept_in,
+        rope_elements=rope_elements(c),
+        experts=c.number("num_experts", c.number("n_routed_experts", 0)),
+    )
+
+
+def served_dtype(
+    stored_as: str, compute_capability: str | None, *, pooling: bool = False, architecture: str = ""
+) -> str:
+    """What `--dtype auto` serves a checkpoint in: float32 as bfloat16 (float16 for pooling), bfloat16 as float16 on
+    cards before compute capability 8.0, and never float16 where the architecture overflows in it. Without a capability
+    the card is taken for 8.0 or newer. Source: vLLM config/model.py, _resolve_auto_dtype."""
+    able = [
+        name
+        for name in ("bfloat16", "float16", "float32")
+        if name != "float16" or not architecture.startswith(NO_FLOAT16)
+    ]
+    if compute_capability is not None and float(compute_capability) < 8:
+        able.remove("bfloat16")
+    preferred = "float16" if pooling and "float16" in able else able[0]
+    return stored_as if stored_as in able and stored_as != "float32" else preferred
+
+
+def kv_bytes_per_token(facts: Facts, kv_dtype_bytes: int = 2) -> int:
+    """KV cache of one token over all layers that keep tokens, windows not saved: layers x kv_heads x (k + v) x bytes;
+    one latent a layer for MLA, nothing for states and encoders."""
+    per_element = sum(
+        group.layers * group.kv_heads * (group.head_dim_k + group.head_dim_v)
+        for group in facts.attention
+        if group.kind != "linear"
+    )
+    return per_element * kv_dtype_bytes
+
+
+def to_json(facts: Facts | AdapterFacts) -> dict[str, Any]:
+    """What a facts.json keeps; defaults are left out. `from_json` gives back an equal value."""
+    return {
+        field.name: _plain(getattr(facts, field.name))
+        for field in fields(facts)
+        if field.default is MISSING or getattr(facts, field.name) != field.default
+    }
+
+
+def from_json(data: object) -> Facts | AdapterFacts:
+    """The value that `to_json` wrote. Raises ModelFilesError that names the word that is wrong."""
+    if not isinstance(data, Mapping):
+        raise ModelFilesError("not an object with a model's facts")
+    return _built(AdapterFacts, data) if "rank" in data else _built(Facts, data)
+
+
+def _built(kind: type[T], data: Mapping[str, object]) -> T:
+    known = {field.name: field for field in fields(cast("Any", kind))}
+    unknown = [name for name in data if name not in known]
+    missing = [name for name, field in known.items() if field.default is MISSING and name not in data]
+    if unknown or missing:
+        raise ModelFilesError(f"unknown word {unknown[0]!r}" if unknown else f"{missing[0]!r} is missing")
+    values = {name: _value(name, str(known[name].type), value) for name, value in data.items()}
+    return kind(**values)
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, Tensor):
+        return f"{value.count} x {value.dtype}{list(value.shape)} {value.name}"
+    if isinstance(value, Attention):
+        return {name: part for name, part in vars(value).items() if part}
+    return [_plain(item) for item in value] if isinstance(value, tuple) else value
+
+
+def _value(name: str, wanted: str, value: object) -> object:
+    """`value` as the field's annotation wants it."""
+    if wanted.startswith("tuple["):
+        if not isinstance(value, list):
+            raise ModelFilesError(f"{name}: a list is needed")
+        return tuple(_item(name, wanted, item) for item in value)
+    known = {"str": str, "int": int, "bool": bool, "None": type(None)}
+    kinds = [known[word] for word in wanted.split(" | ") if word in known]
+    if kinds and type(value) not in kinds:
+        raise ModelFilesError(f"{name}: {value!r} is no {wanted.removesuffix(' | None')}")
+    return value
+
+
+def _item(name: str, wanted: str, item: object) -> object:
+    if "Attention" in wanted and isinstance(item, Mapping):
+        return _built(Attention, item)
+    if "Tensor" in wanted and isinstance(item, str):
+        return _tensor(item)
+    if "str" in wanted and isinstance(item, str):
+        return item
+    raise ModelFilesError(f"{name}: {item!r} is not what belongs there")
+
+
+def _tensor(text: str) -> Tensor:
+    match = re.fullmatch(r"(\d+) x (\w+)\[([\d, ]*)\] (.*)", text, re.DOTALL)
+    if not match or match.group(2) not in DTYPE_BYTES:
+        raise ModelFilesError(
+            f"tensors: {text!r} is not like '24 x BF16[896, 896] model.layers.*.self_attn.q_proj.weight'"
+        )
+    shape = tuple(int(part) for part in match.group(3).split(",") if part.strip())
+    return Tensor(match.group(4), match.group(2), shape, int(match.group(1)))
+
+
+def _counted(c: Config, kept_in: str) -> tuple[Tensor, ...]:
+    """The tensors without weights. float8 and the like in `dtype` say nothing of norms, which stay in 16 bits."""
+    family = FAMILIES.get(c.architecture)
+    if family is None:
+        needed = "the weights' headers are needed: a folder or a repository with safetensors files"
+        raise unusable(c.source, f"{c.architecture} cannot be counted from config.json", needed)
+    return stored(c.source, family(c), STORED.get(kept_in, "BF16"), c.quantization)

@@ -1,66 +1,229 @@
-"""monogpu.yaml as types: parsed once, frozen, and trusted from then on."""
+"""monogpu.yaml as types: parsed once, frozen, and trusted from then on.
+
+Single words are checked where their types are declared (checks.py, owned.py, source.py say what they may be), words
+against each other in rules.py. `parse` reports everything at once, each at its line.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, ValidationError
 
-from kit.units import parse_bytes, parse_count
-
-Bytes = Annotated[int, BeforeValidator(parse_bytes), Field(ge=0)]
-Count = Annotated[int, BeforeValidator(parse_count), Field(gt=0)]
-Task = Literal["generate", "embed", "rerank", "classify"]
-Engine = Literal["vllm", "ollama", "triton", "llamacpp"]
+from kit import checks, rules
+from kit.checks import variable_of as variable_of
+from kit.document import Document
+from kit.errors import ManifestError, Path
+from kit.located import located, mended, readable
+from kit.refused import Refused
+from kit.source import Source as Source
+from kit.source import parse_source as parse_source
+from kit.wording import Words, refusals
+from kit.words import (
+    Address,
+    Bytes,
+    Count,
+    Device,
+    Footprint,
+    Image,
+    Name,
+    Port,
+    Project,
+    Replicas,
+    Reserve,
+    Text,
+    Variable,
+    Volume,
+    Weight,
+)
+from kit.words import Engine as Engine
+from kit.words import Task as Task
 
 
 class Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", str_strip_whitespace=False)
+    """A part of the manifest: no word but its own, and no change."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", validate_default=False)
 
 
 class GpuWish(Frozen):
-    device: str = "0"
-    memory: Bytes | None = None
-    reserve: Bytes | None = None
-    access: Literal["nvidia", "cdi"] = "nvidia"
-    mps: bool = False
+    """The one card, and how much of it may be used."""
+
+    device: Device = Field(
+        "0",
+        description="The card: its index or its UUID as `nvidia-smi -L` prints it. `none` serves on the CPU.",
+        examples=["0", "GPU-5f1d6a1e-2b7c-4c1e-9a55-0f6d3c0b7a11", "none"],
+    )
+    memory: Bytes | None = Field(
+        None,
+        description="Plan for a card of this size without asking the driver. Default: what the card has.",
+        examples=["16GiB"],
+    )
+    reserve: Reserve | None = Field(
+        None,
+        description="Memory left to the desktop and to other programs. Default: what they hold now, and a margin.",
+        examples=["512MiB"],
+    )
+    access: Literal["nvidia", "cdi"] = Field(
+        "nvidia",
+        description="How Docker hands the card over: the NVIDIA container toolkit's runtime, or CDI.",
+    )
+    mps: StrictBool = Field(
+        False,
+        description="Run the workers' kernels side by side through NVIDIA MPS.",
+    )
 
 
 class Router(Frozen):
-    engine: Literal["smg", "vllm-router"] = "smg"
-    bind: str = "127.0.0.1"
-    port: int = Field(30000, ge=1, le=65535)
-    policy: str = "round_robin"
-    api_key: str | None = None
-    image: str | None = None
+    """The one endpoint that clients see."""
+
+    engine: Literal["smg", "vllm-router"] = Field("smg", description="The router program.")
+    bind: Address = Field(
+        "127.0.0.1",
+        description="The address of this machine it listens on. Any but a loopback address needs an api_key.",
+        examples=["127.0.0.1", "0.0.0.0"],
+    )
+    port: Port = Field(30000, description="The port of the endpoint.")
+    policy: str = Field(
+        "round_robin",
+        description="How requests are spread over the replicas of a model; with one replica each it changes nothing.",
+        json_schema_extra={"enum": [*sorted({policy for policies in rules.POLICIES.values() for policy in policies})]},
+    )
+    api_key: Variable | None = Field(
+        None,
+        description="The name of the environment variable that holds the key clients must send; never the key itself.",
+        examples=["MONOGPU_API_KEY"],
+    )
+    image: Image | None = Field(None, description="Another image than the router's pinned one.")
 
 
 class Adapter(Frozen):
-    name: str
-    source: str
+    """A LoRA adapter: one more name, served by its model's worker."""
+
+    name: Name = Field(description='The name that clients put in "model".', examples=["code"])
+    source: str = Field(
+        description="A Hugging Face id, OWNER/NAME or OWNER/NAME@REVISION, or a folder.",
+        examples=["./adapters/code"],
+    )
+
+    @property
+    def source_parsed(self) -> Source:
+        """`source` as its parts."""
+        return parse_source(self.source)
 
 
 class Model(Frozen):
-    name: str
-    source: str
-    engine: Engine = "vllm"
-    task: Task = "generate"
-    context: Count | Literal["auto"] = "auto"
-    requests: Count | Literal["auto"] = 32
-    memory: Bytes | Literal["auto"] = "auto"
-    weight: float = Field(1, gt=0)
-    graphs: Literal["auto", "full", "small", "off"] = "auto"
-    replicas: int = Field(1, ge=1)
-    adapters: tuple[Adapter, ...] = ()
-    args: tuple[str, ...] = ()
-    env: dict[str, str] = {}
-    volumes: tuple[str, ...] = ()
-    image: str | None = None
+    """One model, served by a worker of its own."""
+
+    name: Name = Field(description='The name that clients put in "model".', examples=["chat"])
+    source: str = Field(
+        description="A Hugging Face id, OWNER/NAME or OWNER/NAME@REVISION, or a folder that begins with ./ or / or ~/.",
+        examples=["Qwen/Qwen2.5-1.5B-Instruct", "./models/chat"],
+        min_length=1,
+    )
+    engine: Engine = Field("vllm", description="The program that serves it.")
+    task: Task = Field("generate", description="What it does.")
+    context: Count = Field(
+        "auto",
+        description="Prompt and answer together, in tokens; k is 1024. auto: the model's own maximum, at most 8192.",
+        examples=["8k", 8192],
+    )
+    requests: Count = Field(
+        32,
+        description="How many requests it works on at the same time (max-num-seqs). auto: as many as fit.",
+    )
+    memory: Footprint = Field(
+        "auto",
+        description="The worker's whole footprint, as the driver sees it. auto: its need and its share of the rest.",
+        examples=["4GiB"],
+    )
+    weight: Weight = Field(
+        1,
+        description="Its share of the memory that is left over, beside the other models'; it becomes KV cache.",
+    )
+    graphs: Literal["auto", "full", "small", "off"] = Field(
+        "auto",
+        description="CUDA graphs: faster, for some memory. auto takes the best that fits and says what it gave up.",
+    )
+    replicas: Replicas = Field(1, description="How many workers serve it on the card.")
+    adapters: tuple[Adapter, ...] = Field((), description="LoRA adapters, each under a name of its own.")
+    args: tuple[Text, ...] = Field(
+        (),
+        description="More arguments for the engine, each part an item. One that the plan owns is refused.",
+        examples=[["--kv-cache-dtype", "fp8"]],
+    )
+    env: dict[str, Text] = Field(
+        {},
+        description="More environment variables. A value ${NAME} is read from the environment when the stack starts.",
+        examples=[{"HF_TOKEN": "${HF_TOKEN}"}],
+    )
+    volumes: tuple[Volume, ...] = Field(
+        (),
+        description="More mounts, host:container or host:container:ro; host is a path, or a volume's name.",
+        examples=[["./templates:/templates:ro"]],
+    )
+    image: Image | None = Field(None, description="Another image than the engine's pinned one.")
+
+    @property
+    def source_parsed(self) -> Source:
+        """`source` as its parts. Raises Refused for an engine with a library of its own, such as ollama's."""
+        return parse_source(self.source)
 
 
 class Manifest(Frozen):
-    name: str
-    gpu: GpuWish = GpuWish()
-    start: Literal["sequential", "parallel"] = "sequential"
-    router: Router = Router()
-    models: tuple[Model, ...] = Field(min_length=1)
+    """Several small language models on one GPU, behind one OpenAI endpoint."""
+
+    name: Project = Field(
+        description="The name of the Compose project. Default: the name of the folder.", examples=["assistants"]
+    )
+    gpu: GpuWish = Field(GpuWish(), description="The one card, and how much of it may be used.")
+    start: Literal["sequential", "parallel"] = Field(
+        "sequential",
+        description="One worker after another, or all at once where every byte is pinned.",
+    )
+    router: Router = Field(Router(), description="The one endpoint that clients see.")
+    models: tuple[Model, ...] = Field(min_length=1, description="The models, started in this order.")
+
+
+_WORDS: Words = {
+    (): tuple(Manifest.model_fields),
+    ("gpu",): tuple(GpuWish.model_fields),
+    ("router",): tuple(Router.model_fields),
+    ("models",): tuple(Model.model_fields),
+    ("models", "adapters"): tuple(Adapter.model_fields),
+}
+
+
+def parse(document: Document, default_name: str = "monogpu") -> Manifest:
+    """The manifest that `document` holds. Without `name` it is called `default_name`, the folder's, made a valid one.
+
+    Raises ManifestError with everything that is wrong, the document's own problems included, in the file's order."""
+    data = readable(document, {"name": checks.project_of(default_name)})
+    manifest, found = _validated(data)
+    if found:
+        manifest, _ = _validated(mended(data, [path for path, _ in found]))
+    if manifest:
+        found += rules.broken(manifest)
+    problems = located(document, found)
+    if problems or not manifest:
+        raise ManifestError(problems)
+    return manifest
+
+
+def _validated(data: Any) -> tuple[Manifest | None, list[tuple[Path, Refused]]]:
+    try:
+        return Manifest.model_validate(data), []
+    except ValidationError as error:
+        return None, refusals(error, _WORDS)
+
+
+def schema() -> dict[str, Any]:
+    """The manifest's JSON Schema, draft 2020-12, as editors use it."""
+    made = Manifest.model_json_schema()
+    made["required"] = ["models"]
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": "urn:monogpu-kit:manifest",
+        **made,
+        "title": "monogpu.yaml",
+    }

@@ -5,8 +5,18 @@ Everything is decided here (and in the engine's and the router's module); the te
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal, TypeVar
+
+from kit.errors import ManifestError, Problem
+from kit.units import MIB
+
+if TYPE_CHECKING:
+    from kit.bill import Plan, Share
+
+# The networks: workers are reached by the router alone, edge is where the router is published, egress reaches the Hub.
+WORKERS, EDGE, EGRESS = "workers", "edge", "egress"
 
 
 @dataclass(frozen=True)
@@ -24,7 +34,7 @@ Value = str | Secret
 
 @dataclass(frozen=True)
 class Mount:
-    """`source` is a volume's name, a path (relative to the compose file), or a tmpfs's size option."""
+    """`source` is a volume's name, a path (relative to the compose file), or a tmpfs's options (`size=67108864`)."""
 
     kind: Literal["bind", "volume", "tmpfs"]
     source: str
@@ -34,7 +44,7 @@ class Mount:
 
 @dataclass(frozen=True)
 class Health:
-    """A health check; times in seconds."""
+    """A health check: a program and its arguments, without a shell; times in seconds."""
 
     command: tuple[str, ...]
     interval: int
@@ -68,6 +78,15 @@ class Device:
     id: str
 
 
+@dataclass(frozen=True)
+class Logs:
+    """How much of a container's output is kept: `files` files of `bytes` bytes, the oldest dropped."""
+
+    bytes: int = 10 * MIB
+    files: int = 3
+
+
+Task = Literal["generate", "embed", "rerank", "classify"]
 Condition = Literal["service_started", "service_healthy", "service_completed_successfully"]
 
 
@@ -93,6 +112,10 @@ class Service:
     user: str | None = None
     read_only: bool = False
     labels: tuple[tuple[str, str], ...] = ()
+    init: bool = True
+    cap_drop: tuple[str, ...] = ("ALL",)
+    security_opt: tuple[str, ...] = ("no-new-privileges:true",)
+    logs: Logs = Logs()
 
 
 @dataclass(frozen=True)
@@ -112,11 +135,21 @@ class File:
 
 
 @dataclass(frozen=True)
+class Route:
+    """A name at the router: requests for `model_id` go to http://`host`:`port`, an alias of `service`."""
+
+    service: str
+    host: str
+    port: int
+    model_id: str
+
+
+@dataclass(frozen=True)
 class Probe:
-    """A name that clients may put in "model", and what it must answer. `base` is the base model's name of an adapter."""
+    """A name that clients may put in "model", and what it must answer. `base` is an adapter's base model's name."""
 
     name: str
-    task: Literal["generate", "embed", "rerank", "classify"]
+    task: Task
     service: str
     base: str | None = None
 
@@ -132,3 +165,74 @@ class Stack:
     volumes: tuple[str, ...]
     files: tuple[File, ...]
     probes: tuple[Probe, ...]
+
+
+Named = TypeVar("Named", Service, Probe)
+
+
+def assemble(plan: Plan) -> Stack:
+    """Plan -> the whole project in boot order: downloads, the workers in the manifest's order, the router.
+
+    Downloads come first because they need no card and fail early on a gated repository. The manifest's order is kept
+    because every byte is pinned: no order fits better, and this one the user chose. Raises ManifestError for what no
+    engine or router here can serve."""
+    # Engines and routers build Services: they import the types above, so they are imported when those exist.
+    from kit.comments import header
+    from kit.engines import engine_of
+    from kit.routers import router_of
+
+    if plan.manifest.gpu.mps:
+        raise ManifestError(Problem("MPS cannot be set up yet", "needed: mps: false", path=("gpu", "mps")))
+    pairs = [(engine_of(plan, share), share) for share in plan.shares]
+    router = router_of(plan)
+    workers = [_worker(engine.service(share, plan), share, plan) for engine, share in pairs]
+    fetches = _first_of_each(fetch for engine, share in pairs for fetch in engine.fetches(share, plan))
+    front = router.service(plan, tuple(worker.name for worker in workers))
+    services = (*fetches, *(_in_turn(workers) if plan.manifest.start == "sequential" else workers), front)
+    return Stack(
+        project=plan.manifest.name,
+        header=header(plan),
+        services=services,
+        networks=_networks(services),
+        volumes=_volumes(services),
+        files=router.files(tuple(route for engine, share in pairs for route in engine.routes(share))),
+        probes=_first_of_each(probe for engine, share in pairs for probe in engine.probes(share)),
+    )
+
+
+def _worker(service: Service, share: Share, plan: Plan) -> Service:
+    from kit.comments import bill
+    from kit.labels import worker_labels
+
+    return replace(service, comment=bill(share), labels=worker_labels(share, plan), device=_device(plan))
+
+
+def _device(plan: Plan) -> Device | None:
+    wish = plan.manifest.gpu
+    if plan.gpu.kind == "host":
+        return None
+    return Device("cdi", f"nvidia.com/gpu={wish.device}") if wish.access == "cdi" else Device("nvidia", wish.device)
+
+
+def _in_turn(workers: Sequence[Service]) -> list[Service]:
+    """Each worker waits for the one before it to be healthy."""
+    waits: list[tuple[tuple[str, Condition], ...]] = [(), *(((w.name, "service_healthy"),) for w in workers[:-1])]
+    return [replace(w, depends_on=(*w.depends_on, *wait)) for w, wait in zip(workers, waits, strict=True)]
+
+
+def _first_of_each(named: Iterable[Named]) -> tuple[Named, ...]:
+    """Replicas answer to one name, and models may share a download: the first stands for all."""
+    found: dict[str, Named] = {}
+    for thing in named:
+        found.setdefault(thing.name, thing)
+    return tuple(found.values())
+
+
+def _networks(services: Iterable[Service]) -> tuple[Network, ...]:
+    used = dict.fromkeys(place.network for service in services for place in service.networks)
+    return tuple(Network(name, internal=name == WORKERS) for name in used)
+
+
+def _volumes(services: Iterable[Service]) -> tuple[str, ...]:
+    mounts = (mount for service in services for mount in service.mounts)
+    return tuple(dict.fromkeys(mount.source for mount in mounts if mount.kind == "volume"))

@@ -3,45 +3,72 @@
 from __future__ import annotations
 
 import re
+from fractions import Fraction
 
 KIB = 1024
 MIB = 1024**2
 GIB = 1024**3
 
-_BYTES = {"b": 1, "kib": KIB, "mib": MIB, "gib": GIB, "tib": 1024**4, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
-_NUMBER = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*")
+_BYTES = {
+    "b": 1,
+    "kib": KIB,
+    "mib": MIB,
+    "gib": GIB,
+    "tib": 1024**4,
+    "kb": 10**3,
+    "mb": 10**6,
+    "gb": 10**9,
+    "tb": 10**12,
+}
+_COUNTS = {"": 1, "k": KIB, "m": MIB}
+# Digits are bounded, so that no text makes a number that takes long to compute or overflows a float.
+_NUMBER = re.compile(r"\s*([0-9]{1,18}(?:\.[0-9]{1,18})?)\s*([A-Za-z]*)\s*")
+
+_A_SIZE = "a size such as 4GiB or 512MiB"
+_A_COUNT = "a count such as 8192 or 8k (k is 1024)"
 
 
 def parse_bytes(text: str | int) -> int:
     """`"16GiB"`, `"512 MiB"`, `"2GB"` or plain bytes -> bytes. Raises ValueError that says what was needed."""
     if isinstance(text, bool) or not isinstance(text, str | int):
-        raise ValueError("a size such as 4GiB or 512MiB")
+        raise ValueError(_A_SIZE)
     if isinstance(text, int):
         return text
-    match = _NUMBER.fullmatch(text)
-    unit = match.group(2).lower() if match else ""
-    if not match or (unit and unit not in _BYTES):
-        raise ValueError("a size such as 4GiB or 512MiB")
-    number = float(match.group(1)) if "." in match.group(1) else int(match.group(1))
-    if not unit and isinstance(number, float):
+    number, unit = _number_and_unit(text, _A_SIZE)
+    if unit and unit not in _BYTES:
+        raise ValueError(_A_SIZE)
+    if not unit and number.denominator != 1:
         raise ValueError("a size with its unit, such as 4GiB")
     return int(number * _BYTES.get(unit, 1))
 
 
 def parse_count(text: str | int) -> int:
-    """`"8k"` -> 8192, `"1.5k"` -> 1536, `"1m"` -> 1048576, `4096` -> 4096. k is 1024, as context lengths are counted."""
+    """`"8k"` -> 8192, `"1.5k"` -> 1536, `"1m"` -> 1048576, `4096` -> 4096. k is 1024, as contexts are counted.
+
+    Raises ValueError that says what was needed."""
     if isinstance(text, bool) or not isinstance(text, str | int):
-        raise ValueError("a count such as 8192 or 8k (k is 1024)")
+        raise ValueError(_A_COUNT)
     if isinstance(text, int):
         return text
-    match = _NUMBER.fullmatch(text)
-    if not match or match.group(2).lower() not in ("", "k", "m"):
-        raise ValueError("a count such as 8192 or 8k (k is 1024)")
-    factor = {"": 1, "k": KIB, "m": MIB}[match.group(2).lower()]
-    number = float(match.group(1)) * factor
-    if number != int(number):
+    number, unit = _number_and_unit(text, _A_COUNT)
+    if unit not in _COUNTS:
+        raise ValueError(_A_COUNT)
+    count = number * _COUNTS[unit]
+    if count.denominator != 1:
         raise ValueError("a whole count such as 8192 or 8k (k is 1024)")
-    return int(number)
+    return int(count)
+
+
+def _number_and_unit(text: str, needed: str) -> tuple[Fraction, str]:
+    match = _NUMBER.fullmatch(text)
+    if not match:
+        raise ValueError(needed)
+    return Fraction(match.group(1)), match.group(2).lower()
+
+
+def up(count: int, step: int) -> int:
+    """`count` rounded up to a multiple of `step`."""
+    return -(-count // step) * step
 
 
 def gib(count: int) -> str:

@@ -1,0 +1,62 @@
+"""The plan in words, as comment lines: the header of a printed file, and the bill above each worker."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kit.bill import Line, Plan, Share
+from kit.gpu import Gpu
+from kit.manifest import Router
+from kit.units import gib, size
+
+_HOW = """\
+Printed by `monogpu-kit render`. Change monogpu.yaml and render again: the first line is a checksum, and a file that
+was edited by hand is not overwritten without --force.
+
+  docker compose up -d --wait    start everything in order; returns when all of it is healthy
+  docker compose ps              what runs
+  docker compose down            stop it"""
+
+
+def endpoint(router: Router) -> str:
+    """The address that clients on this machine use."""
+    host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(router.bind, router.bind)
+    return f"http://{f'[{host}]' if ':' in host and not host.startswith('[') else host}:{router.port}"
+
+
+def header(plan: Plan) -> tuple[str, ...]:
+    """How to use the file, the card it was planned for, and how the card is shared out."""
+    workers = [Line(share.service, share.total_bytes, share.model.source) for share in plan.shares]
+    table = [
+        Line("total", plan.gpu.total_bytes, ""),
+        *(Line(f"- {line.what}", line.bytes, line.why) for line in plan.reserved),
+        Line("usable", plan.usable_bytes, ""),
+        *(Line(f"- {line.what}", line.bytes, line.why) for line in workers),
+        Line("spare", plan.spare_bytes, ""),
+    ]
+    curl = f"  curl {endpoint(plan.manifest.router)}/v1/models"
+    notes = [f"note: {note}" for note in (*plan.gpu.assumed, *plan.notes)]
+    return (*_HOW.splitlines(), curl, "", f"Planned for {_card(plan.gpu)}:", *_table(table), *notes)
+
+
+def bill(share: Share) -> tuple[str, ...]:
+    """One worker: every line of its footprint, then what that buys."""
+    return (
+        f"{share.service}: {share.model.source}",
+        *_table([*share.lines, Line("total", share.total_bytes, f"{share.total_bytes:,} bytes")]),
+        f"  {share.requests} requests at once; {share.kv_tokens} tokens of KV cache, "
+        f"{share.concurrency:.1f} times the context of {share.context}; CUDA graphs {share.graphs}",
+        *(f"  {what}" for what in share.gave_up),
+    )
+
+
+def _card(gpu: Gpu) -> str:
+    if gpu.kind == "host":
+        return f"the CPU, in {gib(gpu.total_bytes)} of host memory"
+    said = ", ".join(word for word in (gpu.uuid, gpu.driver and f"driver {gpu.driver}") if word)
+    return f"{gpu.name} ({said})" if said else gpu.name
+
+
+def _table(lines: Sequence[Line]) -> list[str]:
+    wide = max(len(line.what) for line in lines)
+    return [f"  {line.what:<{wide}}  {size(line.bytes):>10}  {line.why}".rstrip() for line in lines]

@@ -1,0 +1,185 @@
+"""vLLM: one process a model, its memory given in bytes.
+
+A worker gets `--kv-cache-memory-bytes`, so that it measures nothing and cannot race with its neighbours, and
+`--gpu-memory-utilization` = its footprint over the card's total, which vLLM checks against the free memory before it
+loads: a card fuller than planned stops the worker at once.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+from kit.bill import Plan, Share
+from kit.engines.fetch import CACHE, HF_HOME, adapter_folder, environment, fetch, mount_of
+from kit.manifest import Adapter, Source
+from kit.stack import WORKERS, Attachment, Health, Mount, Probe, Route, Service, Value
+from kit.units import GIB
+
+DEFAULT_IMAGE = "vllm/vllm-openai:v0.26.0"
+CPU_IMAGE = "monogpu/vllm-cpu:0.32.0"
+PORT = 8000
+
+LORA_RANKS = (1, 8, 16, 32, 64, 128, 256, 320, 512)
+
+_POOLING = {
+    "generate": (),
+    "embed": ("--runner", "pooling", "--convert", "embed"),
+    "classify": ("--runner", "pooling", "--convert", "classify"),
+    "rerank": ("--runner", "pooling", "--convert", "classify"),
+}
+_HEALTHY = (
+    f"import http.client as h; c = h.HTTPConnection('127.0.0.1', {PORT}, timeout=4); "
+    "c.request('GET', '/health'); raise SystemExit(c.getresponse().status != 200)"
+)
+
+
+def service(share: Share, plan: Plan) -> Service:
+    """The worker: reached by the router alone, under its own name and one more for each adapter."""
+    hosts = tuple(_host(adapter, share) for adapter in share.model.adapters)
+    return Service(
+        name=share.service,
+        image=_image(share, plan),
+        command=_command(share, plan),
+        environment=_environment(share),
+        mounts=_mounts(share, plan),
+        networks=(Attachment(WORKERS, hosts),),
+        health=Health(("python3", "-c", _HEALTHY), 5, 5, retries=6, start_period=share.start_seconds),
+        depends_on=tuple((fetch.name, "service_completed_successfully") for fetch in fetches(share, plan)),
+        shm_bytes=GIB,
+    )
+
+
+def fetches(share: Share, plan: Plan) -> tuple[Service, ...]:
+    """Downloads of the model and of its adapters, where they are not folders. They use the worker's own image."""
+    model, source, image = share.model, _source(share), _image(share, plan)
+    adapters = [(adapter.source_parsed, adapter_folder(adapter)) for adapter in model.adapters]
+    return (
+        *((fetch(model, image, source),) if source.kind == "hub" else ()),
+        *(fetch(model, image, one, folder) for one, folder in adapters if one.kind == "hub"),
+    )
+
+
+def routes(share: Share) -> tuple[Route, ...]:
+    """The model's name, and each adapter's: SMG tells workers apart by host name, so an adapter has one of its own."""
+    adapters = (Route(share.service, _host(adapter, share), PORT, adapter.name) for adapter in share.model.adapters)
+    return (Route(share.service, share.service, PORT, share.model.name), *adapters)
+
+
+def probes(share: Share) -> tuple[Probe, ...]:
+    """Every name must answer; an adapter otherwise than its base."""
+    model = share.model
+    adapters = (Probe(adapter.name, model.task, share.service, base=model.name) for adapter in model.adapters)
+    return (Probe(model.name, model.task, share.service), *adapters)
+
+
+def lora_rank(rank: int) -> int:
+    """The smallest rank that vLLM takes and that holds an adapter of `rank`."""
+    return next((allowed for allowed in LORA_RANKS if allowed >= rank), LORA_RANKS[-1])
+
+
+def _image(share: Share, plan: Plan) -> str:
+    return share.model.image or (CPU_IMAGE if plan.gpu.kind == "host" else DEFAULT_IMAGE)
+
+
+def _host(adapter: Adapter, share: Share) -> str:
+    return f"{adapter.name}.{share.service}"
+
+
+def _source(share: Share) -> Source:
+    """Where the weights are: at the manifest's revision, else at the one that the facts were read from."""
+    source = share.model.source_parsed
+    return source if source.kind == "folder" else replace(source, revision=source.revision or share.facts.revision)
+
+
+def _command(share: Share, plan: Plan) -> tuple[str, ...]:
+    """The image's entry point is `vllm serve`: the model comes first, the user's own arguments last."""
+    cpu = plan.gpu.kind == "host"
+    gate = () if cpu or share.utilization is None else ("--gpu-memory-utilization", share.utilization)
+    cache = ("--kv-cache-memory-bytes", str(share.kv_bytes)) if share.kv_bytes else ()
+    return (
+        *_model(share),
+        "--served-model-name", share.model.name,
+        "--host", "0.0.0.0",
+        "--port", str(PORT),
+        *_POOLING[share.model.task],
+        "--max-model-len", str(share.context),
+        "--max-num-seqs", str(share.requests),
+        "--max-num-batched-tokens", str(share.batched_tokens),
+        *cache,
+        *gate,
+        *_graphs(share, cpu),
+        *_lora(share),
+        "--disable-access-log-for-endpoints", "/health,/metrics",
+        *share.model.args,
+    )  # fmt: skip
+
+
+def _model(share: Share) -> tuple[str, ...]:
+    source = _source(share)
+    if source.kind == "folder":
+        return (f"/models/{share.model.name}",)
+    return (source.place, "--revision", source.revision) if source.revision else (source.place,)
+
+
+def _graphs(share: Share, cpu: bool) -> tuple[str, ...]:
+    if cpu or share.graphs == "off":
+        return ("--enforce-eager",)
+    sizes = [str(size) for size in share.capture_sizes]
+    return ("--cudagraph-capture-sizes", *sizes) if sizes else ()
+
+
+def _lora(share: Share) -> tuple[str, ...]:
+    """As many slots as adapters, so that none is swapped; JSON, because a path may hold a `=`."""
+    adapters = share.model.adapters
+    if not adapters:
+        return ()
+    modules = [
+        json.dumps({"name": a.name, "path": _adapter_path(a), "base_model_name": share.model.name}) for a in adapters
+    ]
+    rank = ("--max-lora-rank", str(lora_rank(share.lora_rank))) if share.lora_rank else ()
+    return ("--enable-lora", "--max-loras", str(len(adapters)), *rank, "--lora-modules", *modules)
+
+
+def _adapter_path(adapter: Adapter) -> str:
+    is_folder = adapter.source_parsed.kind == "folder"
+    return f"/adapters/{adapter.name}" if is_folder else adapter_folder(adapter)
+
+
+def _environment(share: Share) -> tuple[tuple[str, Value], ...]:
+    """What the user adds wins, but the Hub's token stays with the download: the worker is offline."""
+    ours: dict[str, Value] = {
+        "VLLM_NO_USAGE_STATS": "1",
+        "DO_NOT_TRACK": "1",
+        "HF_HUB_OFFLINE": "1",
+        "HF_HOME": HF_HOME,
+        "VLLM_CACHE_ROOT": "/root/.cache/vllm",
+        # vLLM looks for its address by way of a route to the internet, which the workers' network has not.
+        "VLLM_HOST_IP": "127.0.0.1",
+    }
+    return tuple((name, value) for name, value in (ours | environment(share.model)).items() if name != "HF_TOKEN")
+
+
+def _mounts(share: Share, plan: Plan) -> tuple[Mount, ...]:
+    """Weights are read only. The compile cache is the worker's own: replicas would write the same folder at once. The
+    kernel caches are shared, since their writers lock (FlashInfer) or rename (Triton), and a kernel that one worker
+    built at its first start is not built again by the next. /tmp may hold programs: torch loads what it compiles there.
+    """
+    model = share.model
+    kernels = (Mount("volume", "flashinfer", "/root/.cache/flashinfer"), Mount("volume", "triton", "/root/.triton"))
+    return (
+        *_folders(share),
+        *((replace(CACHE, read_only=True),) if fetches(share, plan) else ()),
+        Mount("volume", f"compiled-{share.service}", "/root/.cache/vllm"),
+        *(kernels if plan.gpu.kind == "cuda" else ()),
+        Mount("tmpfs", "size=2147483648,exec", "/tmp"),
+        *(mount_of(text) for text in model.volumes),
+    )
+
+
+def _folders(share: Share) -> tuple[Mount, ...]:
+    """The folders that the manifest names, by where the worker reads them."""
+    model = share.model
+    places = {f"/models/{model.name}": model.source_parsed}
+    places |= {_adapter_path(adapter): adapter.source_parsed for adapter in model.adapters}
+    return tuple(Mount("bind", at.place, path, read_only=True) for path, at in places.items() if at.kind == "folder")

@@ -1,0 +1,137 @@
+"""The rungs one worker may stand on, best first, and the order in which workers step down. Pure.
+
+The order is fixed: full CUDA graphs, few graphs (batches of 1, 2, 4 and 8), fewer `requests`, a shorter `context`,
+and eager last. Only what the manifest leaves to `auto` is ever given up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
+
+from kit.bill import Graphs, Line
+from kit.facts import Facts
+from kit.kv import KvCost, kv_cost
+from kit.manifest import Model
+from kit.memory import Card, Setting, capture_sizes, rest_lines
+from kit.units import size
+
+SMALL = (1, 2, 4, 8)
+AUTO_REQUESTS = 256
+AUTO_CONTEXT = 8192
+SHORTEST = 512
+
+
+@dataclass(frozen=True)
+class Rung:
+    """One way to run a worker. `stage` orders the ladder; `lines` is all but the KV cache, `rest` their sum."""
+
+    stage: int
+    setting: Setting
+    graphs: Graphs
+    lines: tuple[Line, ...]
+    kv: KvCost
+
+    @cached_property
+    def rest(self) -> int:
+        return sum(line.bytes for line in self.lines)
+
+    @cached_property
+    def need(self) -> int:
+        """The least footprint that serves one request of full context."""
+        return self.rest + self.kv.driver_bytes(self.kv.minimum_bytes)
+
+    def said(self) -> str:
+        sizes = self.setting.sizes
+        graphs = f"graphs for batches of up to {sizes[-1]}" if sizes else "no graphs"
+        return f"{self.setting.requests} requests of {self.setting.context} tokens, {graphs}"
+
+
+@dataclass(frozen=True)
+class Worker:
+    """One container to be: a model's replica, its facts and its rungs, best first."""
+
+    service: str
+    index: int
+    replica: int
+    model: Model
+    facts: Facts
+    rungs: tuple[Rung, ...]
+
+
+@dataclass(frozen=True)
+class Step:
+    """Worker number `worker` goes from its rung `rung - 1` to `rung`."""
+
+    stage: int
+    saving: int
+    worker: int
+    rung: int
+
+
+def settings(model: Model, facts: Facts, base: Setting) -> Iterator[tuple[int, Graphs, Setting]]:
+    """(stage, graphs, setting) of every rung that the manifest leaves open, best first."""
+    requests = _halvings(AUTO_REQUESTS, 1) if model.requests == "auto" else [model.requests]
+    contexts = _halvings(min(AUTO_CONTEXT, facts.max_position), SHORTEST) if model.context == "auto" else [model.context]
+    first = replace(base, requests=requests[0], context=contexts[0])
+    kinds = _graph_kinds(model, base)
+    for stage, kind in enumerate(kinds[:2] if len(kinds) > 1 else kinds):
+        yield stage, kind, _with_graphs(first, kind)
+    low: Graphs = kinds[1] if len(kinds) > 1 else kinds[0]
+    for count in requests[1:]:
+        yield 2, low, _with_graphs(replace(first, requests=count), low)
+    fewest = replace(first, requests=requests[-1])
+    for tokens in contexts[1:]:
+        yield 3, low, _with_graphs(replace(fewest, context=tokens), low)
+    if len(kinds) > 1:
+        yield 4, "off", _with_graphs(replace(fewest, context=contexts[-1]), "off")
+
+
+def _graph_kinds(model: Model, base: Setting) -> list[Graphs]:
+    if base.host:
+        return ["off"]
+    return ["full", "small", "off"] if model.graphs == "auto" else [model.graphs]
+
+
+def _with_graphs(setting: Setting, graphs: Graphs) -> Setting:
+    full = capture_sizes(setting)
+    sizes = {"full": full, "small": tuple(n for n in SMALL if n <= full[-1]), "off": ()}[graphs]
+    return replace(setting, sizes=sizes)
+
+
+def _halvings(start: int, least: int) -> list[int]:
+    values = [start]
+    while values[-1] // 2 >= least:
+        values.append(values[-1] // 2)
+    return values
+
+
+def rungs(model: Model, facts: Facts, base: Setting, card: Card) -> tuple[Rung, ...]:
+    """Every rung that costs less than the one before it; the first always stands."""
+    kept: list[Rung] = []
+    for stage, graphs, setting in settings(model, facts, base):
+        kv = kv_cost(facts, setting.context, setting.kv_dtype, setting.block_tokens, setting.in_flight)
+        rung = Rung(stage, setting, graphs, rest_lines(facts, setting, card), kv)
+        if not kept or rung.need < kept[-1].need:
+            kept.append(rung)
+    return tuple(kept)
+
+
+def steps(workers: Sequence[Worker]) -> list[Step]:
+    """All steps down, in the order they are taken: stage by stage, the largest saving first, then by name."""
+    found = [
+        Step(below.stage, above.need - below.need, number, rung)
+        for number, worker in enumerate(workers)
+        for rung, (above, below) in enumerate(pairwise(worker.rungs), start=1)
+    ]
+    return sorted(found, key=lambda step: (step.stage, step.rung, -step.saving, workers[step.worker].service))
+
+
+def gave_up(worker: Worker, chosen: int) -> tuple[str, ...]:
+    """What stepping down to rung number `chosen` gave up, and what it bought."""
+    if not chosen:
+        return ()
+    first, last = worker.rungs[0], worker.rungs[chosen]
+    return (f"{first.said()} -> {last.said()}: bought {size(first.need - last.need)}",)

@@ -1,0 +1,164 @@
+"""What one vLLM worker costs on its card, line by line, all but its KV cache (kv.py). Pure.
+
+Theory. A worker's footprint, as the driver shows it for the process, is
+    context + runtime + weights + adapters + sampler + buffers + activations + graphs + KV cache.
+Exact terms follow from the model's shapes and vLLM's own allocations; the others are constants of constants.py, each
+with the readings it was fitted on. Sources name files of vLLM 0.26.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kit.bill import Line
+from kit.constants import HOST_RUNTIME, HOST_WHY, Constants, constants_for
+from kit.facts import Facts
+from kit.flags import Flags
+from kit.units import up
+from kit.versions import Ways
+from kit.weights import lora_bytes, rope_bytes, weights_bytes
+
+LORA_RANKS = (1, 8, 16, 32, 64, 128, 256, 320, 512)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How a worker is run. `sizes` are the CUDA graph batch sizes, () for eager; `lora_slots` adapters of up to
+    `lora_rank` may be active at once; `in_flight` tokens may be on their way while two batches overlap."""
+
+    context: int
+    requests: int
+    batched_tokens: int
+    sizes: tuple[int, ...] = ()
+    kv_dtype: str = "auto"
+    block_tokens: int = 16
+    quantization: str | None = None
+    pooling: bool = False
+    host: bool = False
+    lora_slots: int = 0
+    lora_rank: int = 0
+    in_flight: int = 4096
+
+
+@dataclass(frozen=True)
+class Card:
+    """What the bill must know of the card and the engine."""
+
+    compute_capability: str | None
+    ways: Ways
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A locked reading of one worker: everything but its KV cache, in bytes, for one `setting` (Rung.said); `why` says
+    what it was measured on."""
+
+    setting: str
+    rest_bytes: int
+    context_bytes: int
+    why: str
+
+
+def base_setting(flags: Flags, ways: Ways, host: bool, pooling: bool, slots: int, rank: int) -> Setting:
+    """The part of a setting that no rung changes."""
+    block = flags.block_tokens or (128 if host else 16)
+    return Setting(
+        context=0,
+        requests=0,
+        batched_tokens=flags.batched_tokens,
+        kv_dtype=flags.kv_dtype,
+        block_tokens=block,
+        quantization=flags.quantization,
+        pooling=pooling,
+        host=host,
+        lora_slots=slots,
+        lora_rank=next((r for r in LORA_RANKS if r >= rank), rank),
+        in_flight=ways.overlap * flags.batched_tokens,
+    )
+
+
+def capture_sizes(setting: Setting) -> tuple[int, ...]:
+    """The batch sizes that vLLM captures when nothing is said: 1, 2, 4, every 8 below 256, every 16 from there, up to
+    twice max_num_seqs, at most 512 (config/vllm.py, _set_cudagraph_sizes)."""
+    top = min(setting.requests * 2, 512, setting.batched_tokens)
+    sizes = {n for n in (1, 2, 4) if n <= top} | set(range(8, min(top + 1, 256), 8)) | set(range(256, top + 1, 16))
+    if setting.batched_tokens <= top:
+        sizes.add(setting.batched_tokens)
+    return tuple(sorted(sizes))
+
+
+
+def rest_lines(facts: Facts, setting: Setting, card: Card) -> tuple[Line, ...]:
+    """Every term but the KV cache, for a worker of `facts` run as `setting` on `card`: what it grows to under load."""
+    lines = _host_lines(facts) if setting.host else _card_lines(facts, setting, card)
+    return tuple(line for line in lines if line.bytes)
+
+
+def _host_lines(facts: Facts) -> list[Line]:
+    return [
+        Line("weights", weights_bytes(facts), f"{facts.parameters:,} parameters in {facts.dtype}"),
+        Line("runtime", HOST_RUNTIME, HOST_WHY),
+    ]
+
+
+def _card_lines(facts: Facts, setting: Setting, card: Card) -> list[Line]:
+    known = constants_for(card.compute_capability)
+    return [
+        Line("weights", weights_bytes(facts, setting.quantization) + rope_bytes(facts), _weights_why(facts)),
+        *_adapter_lines(facts, setting, known),
+        *_sampler_lines(facts, setting, card, known),
+        Line("activations", _activations(facts, setting, known), f"batches of {setting.batched_tokens:,} tokens"),
+        *_graph_lines(facts, setting, known),
+        *_cache_lines(setting, known),
+        Line("runtime", known.runtime, f"CUDA modules and library workspaces; {known.why}"),
+        Line("context", known.context, "one CUDA context"),
+    ]
+
+
+def _weights_why(facts: Facts) -> str:
+    read = "read from the weights' headers" if facts.from_headers else "counted from config.json"
+    return f"{facts.parameters:,} parameters in {facts.quantization or facts.dtype}, {read}; fused and rounded as loaded"
+
+
+def _adapter_lines(facts: Facts, setting: Setting, known: Constants) -> list[Line]:
+    if not setting.lora_slots:
+        return []
+    slots = lora_bytes(facts, setting.lora_slots, setting.lora_rank)
+    return [Line("adapters", slots + known.lora, f"{setting.lora_slots} LoRA slots of rank {setting.lora_rank}")]
+
+
+def _sampler_lines(facts: Facts, setting: Setting, card: Card, known: Constants) -> list[Line]:
+    """Penalty counters: int32 for each request and vocabulary entry, and one bit (v1/worker/gpu/sample/penalties.py);
+    logits and their copies: several float tensors of the same shape that sampling leaves in the allocator."""
+    if setting.pooling:
+        return []
+    requests = min(setting.requests, setting.batched_tokens)
+    shape = f"{requests} requests x {facts.vocab:,} vocabulary entries"
+    counters = setting.requests * facts.vocab * 4 + setting.requests * up(facts.vocab, 32) // 8
+    return [
+        Line("sampler", counters if card.ways.v2_runner else 0, f"penalty counters, {shape} x 4 B"),
+        Line("logits", int(requests * facts.vocab * known.logits), f"{shape} x {known.logits} B"),
+    ]
+
+
+def _activations(facts: Facts, setting: Setting, known: Constants) -> int:
+    width = facts.experts_per_token * facts.expert_intermediate if facts.experts_per_token else facts.intermediate
+    element = 4 if facts.dtype == "float32" else 2
+    return int(known.activations * setting.batched_tokens * (4 * facts.hidden + 3 * width) * element)
+
+
+def _graph_lines(facts: Facts, setting: Setting, known: Constants) -> list[Line]:
+    """Every captured size costs the driver some memory a layer; adapters double the captures (v1/worker/gpu/
+    lora_utils.py); pooling captures no whole decode step."""
+    if not setting.sizes:
+        return []
+    captures = len(setting.sizes) * (2 if setting.lora_slots else 1)
+    pool = 0 if setting.pooling else known.graphs
+    said = f"{captures} captures of {facts.layers} layers, batches of up to {setting.sizes[-1]}"
+    return [Line("graphs", pool + captures * facts.layers * known.graph_layer, said)]
+
+
+def _cache_lines(setting: Setting, known: Constants) -> list[Line]:
+    if not setting.kv_dtype.startswith("fp8"):
+        return []
+    return [Line("fp8 cache", known.fp8, "scales and workspace of a KV cache in fp8")]

@@ -1,0 +1,41 @@
+"""Foreign words -> what they mean: a pattern, a cause and a mend. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+MOST_READ = 200_000  # characters, from the log's end
+_COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+
+
+@dataclass(frozen=True)
+class Word:
+    """When `pattern` is found, `cause` is why and `mend` what to do."""
+
+    pattern: str
+    cause: str
+    mend: str
+    retryable: bool = False
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What a log means; `line` is the line that says so."""
+
+    cause: str
+    mend: str
+    retryable: bool
+    line: str = ""
+
+
+def first(words: Sequence[Word], text: str) -> Explanation | None:
+    """The first of `words` whose pattern is found in the last part of `text`."""
+    read = _COLOUR.sub("", text[-MOST_READ:])
+    for word in words:
+        if match := re.search(word.pattern, read):
+            found = {name: value or "" for name, value in match.groupdict().items()}
+            line = read[read.rfind("\n", 0, match.end()) + 1 :].split("\n", 1)[0].strip()
+            return Explanation(word.cause.format(**found), word.mend.format(**found), word.retryable, line)
+    return None

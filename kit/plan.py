@@ -1,0 +1,255 @@
+"""Manifest, facts and card -> Plan, or DoesNotFit with the bill and what would fit. Pure.
+
+Theory. The card's bytes are a budget: total, less what others hold and a margin. Every worker has a price list of
+rungs, best first (ladder.py). Each rung costs a fixed amount (weights, buffers, graphs, context) and the least KV
+cache that serves one request. All workers start on their best rung; while the sum is over budget, one step down is
+taken, always in the same order whatever the budget: so more memory never costs a rung. What is left over is given to
+KV caches by `weight`, each capped at what its `requests` of full `context` could ever use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import floor
+
+from kit.bill import Line, Plan, Share
+from kit.errors import ManifestError, Problem
+from kit.facts import AdapterFacts, Facts
+from kit.flags import read_flags
+from kit.gpu import Gpu
+from kit.ladder import Rung, Worker, gave_up, rungs, steps
+from kit.manifest import Manifest, Model
+from kit.memory import Card, Measured, base_setting
+from kit.reserve import reserved
+from kit.versions import version_of, ways
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Everything a plan is made from. `facts` and `adapters` are keyed by source text, `locks` by service,
+    `images` by model name: the image it will run in."""
+
+    manifest: Manifest
+    facts: Mapping[str, Facts]
+    gpu: Gpu
+    adapters: Mapping[str, AdapterFacts] = field(default_factory=dict)
+    locks: Mapping[str, Measured] = field(default_factory=dict)
+    images: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Solution:
+    """The rung each worker stands on; `missing` bytes lack for the least needs; `tight` are the workers whose fixed
+    `memory` does not hold their least."""
+
+    workers: tuple[Worker, ...]
+    chosen: tuple[int, ...]
+    usable: int
+    missing: int
+    tight: tuple[int, ...] = ()
+
+    @property
+    def fits(self) -> bool:
+        return not self.missing and not self.tight
+
+    def rung(self, number: int) -> Rung:
+        return self.workers[number].rungs[self.chosen[number]]
+
+
+class NoRoom(Exception):
+    """The least needs miss the budget. `plan_or_advise` turns it into DoesNotFit."""
+
+    def __init__(self, solution: Solution) -> None:
+        self.solution = solution
+        super().__init__()
+
+
+def plan(asked: Asked) -> Plan:
+    """The bill. Raises ManifestError (a value that no card could serve) and NoRoom."""
+    solution = solve(asked)
+    if not solution.fits:
+        raise NoRoom(solution)
+    budgets = share_out(solution)
+    shares = tuple(_share(asked, solution, n, budgets[n]) for n in range(len(solution.workers)))
+    lines = reserved(asked.gpu, asked.manifest.gpu.reserve)
+    return Plan(asked.manifest, asked.gpu, lines, solution.usable, shares, _notes(asked))
+
+
+def solve(asked: Asked) -> Solution:
+    """Stand every worker on the best rungs that fit together."""
+    workers = workers_of(asked)
+    usable = asked.gpu.total_bytes - sum(line.bytes for line in reserved(asked.gpu, asked.manifest.gpu.reserve))
+    chosen = [_first_within(worker) for worker in workers]
+    total = sum(_price(worker, chosen[n]) for n, worker in enumerate(workers))
+    for step in steps(workers):
+        if total <= usable:
+            break
+        worker = workers[step.worker]
+        if worker.model.memory != "auto" or step.rung <= chosen[step.worker]:
+            continue
+        total += _price(worker, step.rung) - _price(worker, chosen[step.worker])
+        chosen[step.worker] = step.rung
+    tight = tuple(n for n, worker in enumerate(workers) if worker.rungs[chosen[n]].need > _price(worker, chosen[n]))
+    return Solution(workers, tuple(chosen), usable, max(total - usable, 0), tight)
+
+
+def _price(worker: Worker, rung: int) -> int:
+    """What a worker takes at least; a footprint that the manifest fixes is taken whole."""
+    memory = worker.model.memory
+    return worker.rungs[rung].need if memory == "auto" else memory
+
+
+def _first_within(worker: Worker) -> int:
+    """The best rung within a footprint that the manifest fixes; the cheapest when none is."""
+    memory = worker.model.memory
+    if memory == "auto":
+        return 0
+    fitting = [n for n, rung in enumerate(worker.rungs) if rung.need <= memory]
+    return fitting[0] if fitting else len(worker.rungs) - 1
+
+
+def workers_of(asked: Asked) -> tuple[Worker, ...]:
+    """One worker a replica, in the manifest's order. Raises ManifestError with every value no card could serve."""
+    problems: list[Problem] = []
+    made: list[Worker] = []
+    for index, model in enumerate(asked.manifest.models):
+        facts = asked.facts[model.source]
+        found = list(_impossible(index, model, facts))
+        problems += found
+        if found:
+            continue
+        made += _replicas(asked, index, model, facts)
+    if problems:
+        raise ManifestError(problems)
+    return tuple(made)
+
+
+def _replicas(asked: Asked, index: int, model: Model, facts: Facts) -> list[Worker]:
+    way = ways(version_of(asked.images.get(model.name, "")))
+    flags = read_flags(model.args)
+    rank = max((asked.adapters[a.source].rank for a in model.adapters if a.source in asked.adapters), default=16)
+    base = base_setting(
+        flags, way, asked.gpu.kind == "host", model.task != "generate", len(model.adapters), rank if model.adapters else 0
+    )
+    card = Card(asked.gpu.compute_capability, way)
+    made = rungs(model, facts, base, card)
+    names = [model.name] + [f"{model.name}-{n}" for n in range(2, model.replicas + 1)]
+    return [Worker(name, index, n, model, facts, _locked(made, asked.locks.get(name))) for n, name in enumerate(names)]
+
+
+def _locked(made: tuple[Rung, ...], lock: Measured | None) -> tuple[Rung, ...]:
+    """A measured worker is priced by its measurement, on the one rung that was measured."""
+    if lock is None:
+        return made
+    for rung in made:
+        if rung.said() == lock.setting:
+            lines = (
+                Line("measured", lock.rest_bytes - lock.context_bytes, lock.why),
+                Line("context", lock.context_bytes, lock.why),
+            )
+            return (replace(rung, lines=lines),)
+    return made
+
+
+def _impossible(index: int, model: Model, facts: Facts) -> list[Problem]:
+    """What no memory mends: a context beyond the model's own, a task it cannot do."""
+    found: list[Problem] = []
+    if model.context != "auto" and facts.max_position and model.context > facts.max_position:
+        found.append(
+            Problem(
+                f"'{model.name}' takes at most {facts.max_position} tokens, asked for {model.context}",
+                f"needed: context {facts.max_position} or less (its config.json says max_position_embeddings)",
+                path=("models", index, "context"),
+            )
+        )
+    return found
+
+
+def share_out(solution: Solution) -> list[int]:
+    """KV budgets in driver bytes, one a worker: its least, and its part of what is left over, by weight, up to what is
+    useful. What one cannot use goes to the others. The order of the models does not matter."""
+    workers = solution.workers
+    least = [solution.rung(n).kv.driver_bytes(solution.rung(n).kv.minimum_bytes) for n in range(len(workers))]
+    budgets = list(least)
+    for n, worker in enumerate(workers):
+        if worker.model.memory != "auto":
+            budgets[n] = worker.model.memory - solution.rung(n).rest
+    left = solution.usable - sum(_price(w, solution.chosen[n]) for n, w in enumerate(workers))
+    room = {
+        n: _useful(solution.rung(n)) - least[n]
+        for n, worker in enumerate(workers)
+        if worker.model.memory == "auto" and solution.rung(n).kv.tensors
+    }
+    for n in sorted(room, key=lambda n: (room[n] / workers[n].model.weight, workers[n].service)):
+        weights = sum(workers[m].model.weight for m in room)
+        part = min(room[n], floor(left * (workers[n].model.weight / weights)))
+        budgets[n] += part
+        left -= part
+        del room[n]
+    return budgets
+
+
+def _useful(rung: Rung) -> int:
+    return rung.kv.driver_bytes(rung.kv.useful_bytes(rung.setting.requests))
+
+
+def _share(asked: Asked, solution: Solution, number: int, budget: int) -> Share:
+    worker, rung = solution.workers[number], solution.rung(number)
+    cap = rung.kv.useful_bytes(rung.setting.requests)
+    kv_bytes = rung.kv.largest_within(budget)
+    if worker.model.memory == "auto":
+        kv_bytes = min(kv_bytes, cap)
+    lines = (*rung.lines, *_kv_lines(rung, kv_bytes))
+    total = sum(line.bytes for line in lines)
+    return Share(
+        model=worker.model,
+        facts=worker.facts,
+        service=worker.service,
+        replica=worker.replica,
+        lines=lines,
+        kv_bytes=kv_bytes,
+        kv_tokens=rung.kv.tokens(kv_bytes),
+        concurrency=rung.kv.concurrency(kv_bytes),
+        context=rung.setting.context,
+        requests=rung.setting.requests,
+        batched_tokens=rung.setting.batched_tokens,
+        graphs=rung.graphs,
+        capture_sizes=rung.setting.sizes,
+        utilization=_gate(asked.gpu, lines, total),
+        gave_up=gave_up(worker, solution.chosen[number]),
+        lora_rank=rung.setting.lora_rank,
+        start_seconds=_start_seconds(rung),
+    )
+
+
+def _kv_lines(rung: Rung, kv_bytes: int) -> tuple[Line, ...]:
+    kv = rung.kv
+    if not kv.tensors:
+        return ()
+    said = f"{kv.tokens(kv_bytes):,} tokens x {kv.token_bytes:,} B; {kv_bytes // kv.block_bytes:,} blocks of {kv.block_tokens}"
+    waste = kv.driver_bytes(kv_bytes) - kv_bytes if not rung.setting.host else 0
+    lines = [Line("kv cache", kv_bytes, said)]
+    if waste:
+        lines.append(Line("kv rounding", waste, f"{kv.tensors} tensors, each in whole 2 MiB segments"))
+    return tuple(lines)
+
+
+def _gate(gpu: Gpu, lines: Sequence[Line], total: int) -> str | None:
+    """--gpu-memory-utilization as an admission gate: vLLM refuses to start when less than this share of the card is
+    free. It looks after its context is made, so the context is not asked for again. Rounded down to 4 places."""
+    if gpu.kind == "host":
+        return None
+    asked = total - sum(line.bytes for line in lines if line.what == "context")
+    return f"{max(floor(asked / gpu.total_bytes * 10_000), 1) / 10_000:.4f}"
+
+
+def _start_seconds(rung: Rung) -> int:
+    """How long a start may take before it counts as failed: a cold page cache, compilation, and loading at 100 MB/s.
+    Measured cold starts: up to 150 s for three at once on an H200 (gpu), 60 s on two old cores (cpu)."""
+    weights = sum(line.bytes for line in rung.lines if line.what == "weights")
+    return 300 + int(weights / 100e6) + (300 if rung.setting.sizes else 0)
+
+
+def _notes(asked: Asked) -> tuple[str, ...]:
+    return asked.gpu.assumed

@@ -1,0 +1,1 @@
+"""Plans and checks for people (rich) and for programs (JSON)."""

@@ -1,0 +1,40 @@
+"""What of the card is not the workers': what others hold now, or what the manifest keeps for them, and a margin. Pure."""
+
+from __future__ import annotations
+
+from kit.bill import Line
+from kit.gpu import Gpu
+from kit.units import MIB, size
+
+# Kept free besides: the driver's own bookkeeping, fragmentation, and a desktop that opens one more window.
+MARGIN = 128 * MIB
+HOST_MARGIN = 1024 * MIB
+
+
+def reserved(gpu: Gpu, wished: int | None) -> tuple[Line, ...]:
+    """The lines that are paid before any worker. `wished` is the manifest's gpu.reserve in bytes, or None.
+
+    A reserve that is wished for covers what others hold now, as long as they hold no more than that."""
+    held = max(gpu.total_bytes - gpu.free_bytes, 0)
+    margin = HOST_MARGIN if gpu.kind == "host" else MARGIN
+    if wished is not None and wished >= held:
+        return (Line("reserve", wished, _why_wished(gpu, held)),)
+    lines = _held(gpu, held)
+    if wished is not None:
+        return (*lines, Line("margin", margin, f"others hold more than the reserve of {size(wished)}"))
+    return (*lines, Line("margin", margin, "kept free: the driver, fragmentation, a desktop's next window"))
+
+
+def _why_wished(gpu: Gpu, held: int) -> str:
+    return f"gpu.reserve; others hold {size(held)} of it now" if held else "gpu.reserve"
+
+
+def _held(gpu: Gpu, held: int) -> tuple[Line, ...]:
+    """One line a process that the driver names, and one for what it does not."""
+    if gpu.kind == "host":
+        return (Line("in use", held, "what other programs on this host hold now"),) if held else ()
+    named = [Line(f"{p.name} (pid {p.pid})", p.bytes, "a process on the card now") for p in gpu.processes if p.bytes]
+    rest = held - sum(line.bytes for line in named)
+    if rest > 0:
+        named.append(Line("others", rest, "held on the card now, by nobody the driver names"))
+    return tuple(named)

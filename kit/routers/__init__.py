@@ -1,0 +1,35 @@
+"""The routers: a module each, which offers what `Router` says, and one line in ROUTERS."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from kit.bill import Plan
+from kit.errors import ManifestError, Problem
+from kit.routers import smg
+from kit.stack import File, Route, Service
+
+
+class Router(Protocol):
+    """What a router's module offers."""
+
+    DEFAULT_IMAGE: str
+    PORT: int
+
+    def service(self, plan: Plan, workers: tuple[str, ...]) -> Service:
+        """The router, which starts when `workers` are healthy."""
+
+    def files(self, routes: tuple[Route, ...]) -> tuple[File, ...]:
+        """What it reads: where each name is served."""
+
+
+ROUTERS: dict[str, Router] = {"smg": smg}
+
+
+def router_of(plan: Plan) -> Router:
+    """The router's module. Raises ManifestError for a router that has none."""
+    name = plan.manifest.router.engine
+    if name in ROUTERS:
+        return ROUTERS[name]
+    needed = f"needed: one of {', '.join(sorted(ROUTERS))}"
+    raise ManifestError(Problem(f"the router '{name}' cannot be served yet", needed, path=("router", "engine")))

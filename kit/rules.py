@@ -1,0 +1,118 @@
+"""What the manifest's words may not say together. Each rule yields (path, why); all run, whatever the others find."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from kit import owned
+from kit.checks import is_loopback
+from kit.errors import Path, dotted
+from kit.refused import Refused
+from kit.source import parse_source
+
+if TYPE_CHECKING:
+    from kit.manifest import Manifest, Model, Router
+
+Found = Iterator[tuple[Path, Refused]]
+
+# facts of smg 1.13 --help and vllm-router 0.1.17 --help
+POLICIES = {
+    "smg": (
+        "round_robin", "random", "power_of_two", "least_load", "cache_aware", "prefix_hash",
+        "consistent_hashing", "manual", "passthrough",
+    ),
+    "vllm-router": (
+        "round_robin", "random", "power_of_two", "cache_aware", "kv_aware", "consistent_hash", "sticky_least_loaded",
+    ),
+}  # fmt: skip
+
+
+def broken(manifest: Manifest) -> Found:
+    """Every broken rule of a manifest whose single words are right."""
+    yield from _router(manifest.router)
+    yield from _names(manifest)
+    if manifest.gpu.device == "none" and manifest.gpu.mps:
+        yield ("gpu", "mps"), Refused("MPS shares a card, and device: none has none", "remove one of the two")
+    for index, model in enumerate(manifest.models):
+        for path, reason in _model(model, on_cpu=manifest.gpu.device == "none"):
+            yield ("models", index, *path), reason
+
+
+def _router(router: Router) -> Found:
+    if not is_loopback(router.bind) and router.api_key is None:
+        needed = (
+            "anyone who reaches it could use the models; write api_key: with the name of a variable, or bind 127.0.0.1"
+        )
+        yield ("router", "bind"), Refused(f"{router.bind} is open to other machines and there is no api_key", needed)
+    policies = POLICIES[router.engine]
+    if router.policy not in policies:
+        near = [policy for policy in policies if policy == router.policy.lower().replace("-", "_")]
+        hint = f"did you mean '{near[0]}'?" if near else ""
+        what = f"'{router.policy}' is no policy of {router.engine}"
+        yield ("router", "policy"), Refused(what, f"needed: one of {', '.join(policies)}", hint)
+
+
+def _names(manifest: Manifest) -> Found:
+    """Names of models and adapters share the router's list; models and their replicas are services."""
+    taken: dict[str, str] = {}
+    for path, name in _named(manifest):
+        if name in taken:
+            what = f"'{name}' is also the name of {taken[name]}"
+            yield (*path, "name"), Refused(what, "clients choose by name; each needs its own")
+        taken.setdefault(name, dotted(path))
+    for index, model in enumerate(manifest.models):
+        for replica in range(2, model.replicas + 1):
+            service = f"{model.name}-{replica}"
+            if service in taken:
+                what = f"replica {replica} of '{model.name}' is the service {service}, as is {taken[service]}"
+                yield ("models", index, "replicas"), Refused(what, "rename one of the two")
+
+
+def _named(manifest: Manifest) -> Iterator[tuple[Path, str]]:
+    for index, model in enumerate(manifest.models):
+        yield ("models", index), model.name
+        for number, adapter in enumerate(model.adapters):
+            yield ("models", index, "adapters", number), adapter.name
+
+
+def _model(model: Model, *, on_cpu: bool) -> Found:
+    yield from _sources(model)
+    if model.adapters and (model.engine != "vllm" or model.task != "generate"):
+        needed = "adapters need engine: vllm and task: generate"
+        yield (
+            ("adapters",),
+            Refused(f"{model.engine} with task {model.task} serves no adapters here", needed, at_word=True),
+        )
+    if on_cpu and model.graphs in ("full", "small"):
+        yield ("graphs",), Refused(f"'{model.graphs}' needs a card, and gpu.device is none", "write auto or off")
+    for index, reason in owned.arguments(model.engine, model.args):
+        yield ("args", index), reason
+    for name, value in model.env.items():
+        if refused := owned.variable(name, value):
+            yield ("env", name), refused
+    yield from _mounts(model)
+
+
+def _sources(model: Model) -> Found:
+    """Other engines have their own libraries of models (ollama's are NAME:TAG); their modules check them."""
+    if model.engine == "vllm":
+        yield from _source(("source",), model.source)
+    for index, adapter in enumerate(model.adapters):
+        yield from _source(("adapters", index, "source"), adapter.source)
+
+
+def _source(path: Path, text: str) -> Found:
+    try:
+        parse_source(text)
+    except Refused as reason:
+        yield path, reason
+
+
+def _mounts(model: Model) -> Found:
+    taken: set[str] = set()
+    for index, volume in enumerate(model.volumes):
+        target = volume.split(":")[1].rstrip("/")
+        if target in taken:
+            yield ("volumes", index), Refused(f"a second mount at {target}", "a place takes one mount; remove one")
+        taken.add(target)

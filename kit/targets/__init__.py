@@ -1,0 +1,1 @@
+"""Where a stack runs: one module per target."""

@@ -1,0 +1,120 @@
+"""What is asked of the Docker Engine, as data: the body of each create request. Pure.
+
+A container is made exactly as Docker Compose would make it, labels included, so that `docker compose ps`, `logs`,
+`down` and `up` take it for their own, and the other way round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from kit.targets.spec import MountSpec, NetworkSpec, NetworkUse, ProjectSpec, ServiceSpec, VolumeSpec
+
+COMPOSE = "com.docker.compose"
+PROJECT = f"{COMPOSE}.project"
+SERVICE = f"{COMPOSE}.service"
+NUMBER = f"{COMPOSE}.container-number"
+ONEOFF = f"{COMPOSE}.oneoff"
+CONFIG_HASH = f"{COMPOSE}.config-hash"
+IMAGE = f"{COMPOSE}.image"
+DEPENDS_ON = f"{COMPOSE}.depends_on"
+VERSION = f"{COMPOSE}.version"
+NETWORK = f"{COMPOSE}.network"
+VOLUME = f"{COMPOSE}.volume"
+# What the kit compares first: it names the key that changed, and needs no Compose on the machine.
+DIGESTS = "monogpu.config"
+
+Body = dict[str, Any]
+
+
+def container_body(project: ProjectSpec, service: ServiceSpec, labels: Mapping[str, str]) -> Body:
+    """POST /containers/create. On its first network; `connections` has the others."""
+    body: Body = {
+        "Image": service.image,
+        "AttachStdout": True,
+        "AttachStderr": True,
+        "Env": list(service.environment),
+        "Labels": {**dict(service.labels), **labels},
+        "ExposedPorts": {f"{port.target}/{port.protocol}": {} for port in service.ports},
+        "HostConfig": {
+            "Mounts": [_mount(mount) for mount in service.mounts],
+            "PortBindings": _bindings(service),
+            "NetworkMode": project.network(service.networks[0].network).name,
+        },
+        "NetworkingConfig": {"EndpointsConfig": dict([endpoint(project, service, service.networks[0])])},
+    }
+    for setting in service.settings:
+        place = body
+        for step in setting.path[:-1]:
+            place = place[step]
+        place[setting.path[-1]] = setting.value
+    return body
+
+
+def endpoint(project: ProjectSpec, service: ServiceSpec, use: NetworkUse) -> tuple[str, Body]:
+    """A network's name, and what the service is called on it."""
+    return project.network(use.network).name, {"Aliases": [service.container, service.name, *use.aliases]}
+
+
+def _mount(mount: MountSpec) -> Body:
+    body: Body = {"Type": mount.kind, "Target": mount.target}
+    if mount.source:
+        body["Source"] = mount.source
+    if mount.read_only:
+        body["ReadOnly"] = True
+    if mount.size is not None:
+        body["TmpfsOptions"] = {"SizeBytes": mount.size}
+    return body
+
+
+def _bindings(service: ServiceSpec) -> Body:
+    bindings: Body = {}
+    for port in service.ports:
+        bindings.setdefault(f"{port.target}/{port.protocol}", []).append(
+            {"HostIp": port.host_ip, "HostPort": port.published}
+        )
+    return bindings
+
+
+def container_labels(
+    project: ProjectSpec, service: ServiceSpec, image: str, compose_hash: str | None, version: str
+) -> dict[str, str]:
+    """Compose's own labels and the kit's digests. `image` is the image's id; without Compose (`compose_hash` None) the
+    digests stand in for its hash: a container without one is not listed by Compose."""
+    digests = digests_label(service)
+    return {
+        PROJECT: project.name,
+        SERVICE: service.name,
+        NUMBER: "1",
+        ONEOFF: "False",
+        CONFIG_HASH: compose_hash or digests,
+        IMAGE: image,
+        DEPENDS_ON: ",".join(f"{n.service}:{n.condition}:{str(n.restart).lower()}" for n in service.depends_on),
+        f"{PROJECT}.config_files": str(project.file),
+        f"{PROJECT}.working_dir": str(project.file.parent),
+        VERSION: version,
+        DIGESTS: digests,
+    }
+
+
+def digests_label(service: ServiceSpec) -> str:
+    """`command=1a2b image=3c4d`: a short hash of each key of the file."""
+    return " ".join(f"{key}={digest}" for key, digest in service.digests)
+
+
+def changed_keys(label: str, service: ServiceSpec) -> tuple[str, ...]:
+    """The file's keys that differ from what a container's digests label says, sorted."""
+    before = dict(part.split("=", 1) for part in label.split() if "=" in part)
+    after = dict(service.digests)
+    return tuple(sorted(key for key in {*before, *after} if before.get(key) != after.get(key)))
+
+
+def network_labels(project: ProjectSpec, network: NetworkSpec, version: str) -> dict[str, str]:
+    """Compose's labels of a network."""
+    return {PROJECT: project.name, NETWORK: network.key, VERSION: version}
+
+
+def volume_labels(project: ProjectSpec, volume: VolumeSpec, version: str) -> dict[str, str]:
+    """Compose's labels of a volume."""
+    return {PROJECT: project.name, VOLUME: volume.key, VERSION: version}

@@ -1,0 +1,149 @@
+"""Docker Compose's stacks, driven through the Docker SDK: `up` of the file on disk, and `down`, `status`, `logs`.
+
+The file is read as it lies there, printed or edited; Docker is looked at once; the difference is a list of operations,
+each with its cause; they are done one after another. Labels are Compose's own, so either can take over.
+"""
+
+from __future__ import annotations
+
+import os.path
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kit.errors import Problem, TargetError
+from kit.targets import composefile
+from kit.targets.composecli import Ask, ask
+from kit.targets.engine import connect, is_local, told
+from kit.targets.events import Watch, unwatched
+from kit.targets.execute import ServiceResult, execute
+from kit.targets.interpolate import dotenv
+from kit.targets.judge import usual_seconds
+from kit.targets.listeners import listeners
+from kit.targets.observe import observe
+from kit.targets.preflight import refusals
+from kit.targets.reconcile import Operation, reconcile
+from kit.targets.running import ServiceStatus, down, logs, status
+from kit.targets.snapshot import Snapshot
+from kit.targets.spec import ProjectSpec
+from kit.targets.wait import CLOCK, Clock, Walk
+
+if TYPE_CHECKING:
+    from docker import DockerClient
+
+__all__ = [
+    "FILE",
+    "ServiceStatus",
+    "UpResult",
+    "connect",
+    "decide",
+    "down",
+    "logs",
+    "project_name",
+    "read",
+    "status",
+    "up",
+]
+
+FILE = "docker-compose.yaml"
+OVERRIDES = ("docker-compose.override.yml", "docker-compose.override.yaml")
+_NO_COMPOSE = "monogpu-kit"  # stands in Compose's version label where Compose is not installed
+
+
+@dataclass(frozen=True)
+class UpResult:
+    """What `up` decided and, unless it was a dry run, did. `services` is () after a dry run."""
+
+    project: str
+    operations: tuple[Operation, ...]
+    services: tuple[ServiceResult, ...] = ()
+
+
+def read(folder: Path, environ: Mapping[str, str]) -> ProjectSpec:
+    """The compose file of a folder, its variables replaced from `environ` and from `.env` beside it. Raises TargetError
+    with every problem at its line."""
+    file, content = _content(folder)
+    for name in OVERRIDES:
+        if (file.parent / name).exists():
+            words = "the kit reads one file: move its content, or use `docker compose up`"
+            raise TargetError(Problem(f"{name} lies beside {FILE}", words))
+    return composefile.project(content, file, _variables(file.parent, environ))
+
+
+def project_name(folder: Path, environ: Mapping[str, str]) -> str:
+    """The project of a folder's compose file; secrets that the file demands may be unset. Raises TargetError."""
+    file, content = _content(folder)
+    return composefile.project_name(content, file, _variables(file.parent, environ))
+
+
+def up(
+    folder: Path,
+    client: DockerClient,
+    environ: Mapping[str, str],
+    watch: Watch = unwatched,
+    timeout: float | None = None,
+    *,
+    dry_run: bool = False,
+    compose: Ask = ask,
+    clock: Clock = CLOCK,
+) -> UpResult:
+    """Brings up what the folder's compose file says, touching only what changed. `timeout` bounds the wait for one
+    service, in seconds; None trusts its health check. Raises TargetError at the first failure; what runs stays."""
+    walk, operations = decide(folder, client, environ, watch, timeout, compose=compose, clock=clock)
+    if dry_run:
+        return UpResult(walk.project.name, operations)
+    with told(f"{walk.project.name} cannot be brought up"):
+        return UpResult(walk.project.name, operations, execute(walk, operations))
+
+
+def decide(
+    folder: Path,
+    client: DockerClient,
+    environ: Mapping[str, str],
+    watch: Watch = unwatched,
+    timeout: float | None = None,
+    *,
+    compose: Ask = ask,
+    clock: Clock = CLOCK,
+) -> tuple[Walk, tuple[Operation, ...]]:
+    """What `up` would do, and what it needs to do it. Nothing is changed. Raises TargetError."""
+    project = read(folder, environ)
+    said = compose(project.file, environ)
+    with told(f"{project.name} cannot be looked at"):
+        snapshot = observe(client, project)
+    _refuse(project, snapshot, client)
+    usual = usual_seconds(project, snapshot.containers)
+    walk = Walk(client, project, said.hashes, said.version or _NO_COMPOSE, watch, timeout, usual, clock)
+    return walk, reconcile(project, snapshot, said.hashes)
+
+
+def _refuse(project: ProjectSpec, snapshot: Snapshot, client: DockerClient) -> None:
+    """Paths and ports are this machine's only when the Engine is."""
+    local = is_local(client)
+    ports = [int(port.published) for service in project.services for port in service.ports if port.published]
+    exists = os.path.exists if local else lambda path: True
+    problems = refusals(project, snapshot, exists, listeners(ports) if local else ())
+    if problems:
+        raise TargetError(problems)
+
+
+def _content(folder: Path) -> tuple[Path, str]:
+    file = Path(os.path.normpath(folder.absolute())) / FILE  # as Compose labels it: symbolic links kept
+    try:
+        return file, file.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise TargetError(Problem(f"{file} is not there", "`monogpu-kit render` prints it")) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise TargetError(Problem(f"{file} cannot be read", str(error))) from None
+
+
+def _variables(folder: Path, environ: Mapping[str, str]) -> dict[str, str]:
+    """The environment wins over `.env`."""
+    try:
+        beside = dotenv((folder / ".env").read_text(encoding="utf-8"), environ)
+    except FileNotFoundError:
+        beside = {}
+    except (OSError, ValueError) as error:
+        raise TargetError(Problem(f"{folder / '.env'} cannot be read", str(error))) from None
+    return {**beside, **environ}

@@ -1,0 +1,131 @@
+"""docker-compose.yaml as it lies on disk -> ProjectSpec. Pure: text and variables come in.
+
+The file is the truth, hand-edited or not. What it may hold is what the kit prints and plain edits of it; a key that is
+not read here stops the walk with its line, because a key passed over in silence would start something else than
+`docker compose up` does.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from kit.errors import Problem, TargetError
+from kit.targets.interpolate import MissingVariableError, interpolate
+from kit.targets.readers import boolean, only, text
+from kit.targets.servicefile import Surroundings, service
+from kit.targets.spec import NetworkSpec, ProjectSpec, ServiceSpec, VolumeSpec, boot_order
+from kit.targets.tree import Node, entries, fields, map_text, parse
+
+_PROJECT = re.compile(r"[a-z0-9][a-z0-9_-]*")
+
+
+def project(content: str, file: Path, variables: Mapping[str, str]) -> ProjectSpec:
+    """The compose file `file` (absolute), which says `content`. Raises TargetError with every problem found."""
+    return _project(_interpolated(parse(content, file.name), variables), file, variables)
+
+
+def project_name(content: str, file: Path, variables: Mapping[str, str]) -> str:
+    """The project's name alone: secrets may be unset, and the rest of the file is not looked at."""
+    name = fields(parse(content, file.name)).get("name")
+    return _name(None if name is None else _interpolated(name, variables), file, variables)
+
+
+def _interpolated(root: Node, variables: Mapping[str, str]) -> Node:
+    problems: list[Problem] = []
+
+    def change(said: str, node: Node) -> str:
+        try:
+            return interpolate(said, variables)
+        except MissingVariableError as error:
+            problems.append(node.problem(f"{error.name} is not set", error.words, f"export {error.name}=..."))
+        except ValueError as error:
+            problems.append(node.problem(str(error)))
+        except RecursionError:
+            problems.append(node.problem("variables nested too deeply", "write fewer ${...} inside each other"))
+        return said
+
+    done = map_text(root, change)
+    if problems:
+        raise TargetError(problems)
+    return done
+
+
+def _name(node: Node | None, file: Path, variables: Mapping[str, str]) -> str:
+    folder = re.sub(r"[^a-z0-9_-]", "", file.parent.name.lower()).lstrip("_-")
+    name = variables.get("COMPOSE_PROJECT_NAME") or (text(node) if node else folder)
+    if not _PROJECT.fullmatch(name):
+        problem = Problem(f"{name!r} cannot be a project's name", "write `name:` with a-z, 0-9, - and _")
+        raise TargetError(node.problem(problem.what, problem.needed) if node else problem)
+    return name
+
+
+def _project(root: Node, file: Path, variables: Mapping[str, str]) -> ProjectSpec:
+    top = only(root, "name", "version", "services", "networks", "volumes")
+    if "services" not in top:
+        raise root.wrong("services:")
+    name = _name(top.get("name"), file, variables)
+    networks = {key: _network(item, key, name) for key, item in entries(top.get("networks"))}
+    networks.setdefault("default", NetworkSpec("default", f"{name}_default"))
+    volumes = {key: _volume(item, key, name) for key, item in entries(top.get("volumes"))}
+    around = Surroundings(name, file.parent, variables, networks, volumes)
+    services = _services(top["services"], around)
+    used = {use.network for each in services for use in each.networks}
+    mounted = {mount.source for each in services for mount in each.mounts if mount.kind == "volume"}
+    kept = tuple(network for key, network in networks.items() if key in used)
+    return ProjectSpec(
+        name, file, services, kept, tuple(volume for volume in volumes.values() if volume.name in mounted)
+    )
+
+
+def _network(node: Node, key: str, project: str) -> NetworkSpec:
+    found = only(node, "name", "external", "internal", "driver") if node.value is not None else {}
+    if "driver" in found and text(found["driver"]) != "bridge":
+        raise found["driver"].wrong("bridge")
+    name, external = _shared_name(found, key, project)
+    return NetworkSpec(key, name, "internal" in found and boolean(found["internal"]), external)
+
+
+def _volume(node: Node, key: str, project: str) -> VolumeSpec:
+    found = only(node, "name", "external", "driver") if node.value is not None else {}
+    if "driver" in found and text(found["driver"]) != "local":
+        raise found["driver"].wrong("local")
+    return VolumeSpec(key, *_shared_name(found, key, project))
+
+
+def _shared_name(found: Mapping[str, Node], key: str, project: str) -> tuple[str, bool]:
+    external = "external" in found and boolean(found["external"])
+    default = key if external else f"{project}_{key}"
+    return (text(found["name"]) if "name" in found else default), external
+
+
+def _services(node: Node, around: Surroundings) -> tuple[ServiceSpec, ...]:
+    services: list[ServiceSpec] = []
+    problems: list[Problem] = []
+    for name, item in entries(node):
+        try:
+            services.append(service(name, item, around))
+        except TargetError as error:
+            problems += error.problems
+    problems = problems or list(_broken_order(node, services))
+    if problems:
+        raise TargetError(problems)
+    by_name = {each.name: each for each in services}
+    return tuple(by_name[name] for name in boot_order(by_name, _needs(services)))
+
+
+def _needs(services: Sequence[ServiceSpec]) -> dict[str, list[str]]:
+    return {each.name: [need.service for need in each.depends_on] for each in services}
+
+
+def _broken_order(node: Node, services: Sequence[ServiceSpec]) -> Iterator[Problem]:
+    where = dict(entries(node))
+    needs = _needs(services)
+    for name, wanted in needs.items():
+        for missing in sorted(set(wanted) - set(needs)):
+            yield where[name].problem(f"{name} waits for `{missing}`, which is no service", "mend `depends_on`")
+    order = boot_order(needs, needs)
+    for place, name in enumerate(order):
+        if later := set(needs[name]) & set(order[place:]):
+            yield where[name].problem(f"{name} and {', '.join(sorted(later))} wait for each other", "mend `depends_on`")

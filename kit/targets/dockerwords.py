@@ -1,0 +1,114 @@
+"""What the Docker Engine and the registries refuse, in words: the same table as for logs. Pure."""
+
+from __future__ import annotations
+
+from kit.patterns import Explanation, Word, first
+
+WORDS: tuple[Word, ...] = (
+    Word(
+        r'could not select device driver "(?P<driver>[^"]*)" with capabilities: \[\[gpu',
+        "Docker has no driver {driver} that gives a container the card",
+        "install the NVIDIA container toolkit and restart Docker, or write `gpu: {{access: cdi}}`",
+    ),
+    Word(
+        r"unresolvable CDI devices (?P<device>[^\s:]+)",
+        "there is no CDI device {device} here",
+        "`nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml`, and `features: {{cdi: true}}` in daemon.json",
+    ),
+    Word(
+        r"nvidia-container-cli: (?P<why>[^\n]+)",
+        "the NVIDIA container toolkit cannot give the card: {why}",
+        "`nvidia-smi` must work on the host first",
+    ),
+    Word(
+        r"(?:port is already allocated|address already in use)",
+        "the port is taken",
+        "stop whoever has it, or write another `router: {{port: ...}}`",
+    ),
+    Word(
+        r"cannot assign requested address",
+        "this machine does not have the address that the router is bound to",
+        "write `router: {{bind: 127.0.0.1}}`",
+    ),
+    Word(
+        r'container name "/(?P<name>[^"]+)" is already in use',
+        "there is a container {name} already",
+        "is another `up` at work? Else `docker rm -f {name}`",
+    ),
+    Word(
+        r"bind source path does not exist: (?P<path>\S+)",
+        "there is no {path} to mount",
+        "render again, or mend the path",
+    ),
+    Word(
+        r"toomanyrequests|rate limit",
+        "the registry lets no more downloads through for now",
+        "`docker login`, or wait",
+    ),
+    Word(
+        r"unauthorized|pull access denied|denied: ",
+        "the registry has no such image, or hides it",
+        "look at the image's name; a private one needs `docker login`",
+    ),
+    Word(
+        r"manifest unknown|manifest for \S+ not found|not found: manifest",
+        "the registry has no such tag",
+        "look at the image's tag",
+    ),
+    Word(
+        r"no matching manifest for (?P<platform>\S+)",
+        "the image is not made for {platform}",
+        "take another image: `image:`",
+    ),
+    Word(
+        r"(?:no such host|dial tcp|i/o timeout|connection refused|TLS handshake|Client\.Timeout|network is unreachable"
+        r"|request canceled|proxyconnect)",
+        "the registry cannot be reached",
+        "look at the network and at Docker's proxy settings, or `docker load` the image",
+    ),
+    Word(
+        r"[Nn]o such image",
+        "the image is not on this machine",
+        "`up` pulls it; was it removed just now?",
+    ),
+    Word(
+        r"no space left on device",
+        "the disk is full",
+        "`docker system df` shows what Docker holds; `docker image prune` frees some",
+    ),
+    Word(
+        r"could not find an available, non-overlapping IPv4|all predefined address pools have been fully subnetted",
+        "Docker has no addresses left for another network",
+        "`docker network prune`",
+    ),
+    Word(
+        r"has active endpoints",
+        "containers that are not this project's are on the network",
+        "`docker network inspect` names them",
+    ),
+    Word(
+        r"volume is in use",
+        "a container that is not this project's uses the volume",
+        "`docker ps -a --filter volume=NAME` names it",
+    ),
+    Word(
+        r'exec: "(?P<program>[^"]+)": .*(?:not found|no such file)',
+        "the image has no program {program}",
+        "look at `image`, `entrypoint` and `command`",
+    ),
+    Word(
+        r"unknown or invalid runtime name|[Uu]nknown runtime",
+        "Docker does not know that runtime",
+        "take `runtime:` out; the kit needs none",
+    ),
+    Word(
+        r"permission denied",
+        "Docker may not do that",
+        "look at Docker's own log: `journalctl -u docker`",
+    ),
+)
+
+
+def explain(text: str) -> Explanation | None:
+    """What Docker's words mean; None for words that the table does not know."""
+    return first(WORDS, text)

@@ -1,0 +1,179 @@
+"""Does what reconcile decided, one Engine call after another, and waits where the file says to wait.
+
+No policy lives here: which operations, in which order, is decided; whether a service is ready is judged elsewhere.
+A walk that is interrupted leaves containers that are made, started or stopped, each of which the next walk takes up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from kit.targets import bodies
+from kit.targets.engine import told
+from kit.targets.events import Did, Kept, Started
+from kit.targets.judge import may_begin
+from kit.targets.observe import image_id, inspect
+from kit.targets.pull import pull
+from kit.targets.reconcile import SERVICE_VERBS, Operation
+from kit.targets.snapshot import Container
+from kit.targets.spec import ServiceSpec
+from kit.targets.wait import Begun, Walk, look
+
+
+@dataclass(frozen=True)
+class ServiceResult:
+    """A service that is ready: what was done, and how many seconds it took (0 for one that was kept)."""
+
+    name: str
+    verb: str
+    seconds: float
+    state: str
+
+
+def execute(walk: Walk, operations: Sequence[Operation]) -> tuple[ServiceResult, ...]:
+    """Raises TargetError at the first thing that fails; what is done by then stays."""
+    prepare(walk, operations)
+    return _walk(walk, [op for op in operations if op.verb in SERVICE_VERBS])
+
+
+def prepare(walk: Walk, operations: Sequence[Operation]) -> None:
+    """All that comes before the first service."""
+    for op in operations:
+        if op.verb not in SERVICE_VERBS:
+            PREPARE[op.verb](walk, op)
+            walk.watch(Did(op.verb, op.name, op.cause))
+
+
+def _walk(walk: Walk, operations: Sequence[Operation]) -> tuple[ServiceResult, ...]:
+    pending = list(operations)
+    begun: dict[str, Begun] = {}
+    ready: dict[str, ServiceResult] = {}
+    while len(ready) < len(operations):
+        before = len(ready)
+        for op in [op for op in pending if may_begin(walk.project.service(op.name), begun, ready)]:
+            begun[op.name] = _begin(walk, op)
+            pending.remove(op)
+        for name, one in begun.items():
+            begun[name], verdict = look(walk, one, name in ready)
+            if verdict.outcome == "ready":
+                seconds = 0.0 if one.verb == "keep" else walk.clock.now() - one.at
+                ready.setdefault(name, ServiceResult(name, one.verb, seconds, verdict.words))
+        if len(ready) == before:
+            walk.clock.sleep(walk.pause)
+    return tuple(ready[op.name] for op in operations)
+
+
+def _begin(walk: Walk, op: Operation) -> Begun:
+    at = walk.clock.now()
+    with told(f"{op.name} cannot be started"):
+        container = BEGIN[op.verb](walk, op, walk.project.service(op.name))
+        walk.watch(Kept(op.name, op.cause) if op.verb == "keep" else Started(op.name, op.verb, op.cause))
+        now = inspect(walk.client, container)
+    since = now.started if now and op.verb in ("start", "restart") else None
+    return Begun(walk.project.service(op.name), container, op.verb, at, now.restarts if now else 0, since)
+
+
+def make(walk: Walk, service: ServiceSpec) -> str:
+    """Creates the service's container, without starting it, and returns its id."""
+    image = image_id(walk.client, service.image) or ""
+    labels = bodies.container_labels(walk.project, service, image, walk.hashes.get(service.name), walk.version)
+    body = bodies.container_body(walk.project, service, labels)
+    made = walk.client.api.create_container_from_config(body, service.container)  # type: ignore[no-untyped-call]
+    for use in service.networks[1:]:
+        network, place = bodies.endpoint(walk.project, service, use)
+        walk.client.api.connect_container_to_network(made["Id"], network, aliases=place["Aliases"])
+    return str(made["Id"])
+
+
+def _create(walk: Walk, op: Operation, service: ServiceSpec) -> str:
+    container = make(walk, service)
+    walk.client.api.start(container)
+    return container
+
+
+def _replace(walk: Walk, op: Operation, service: ServiceSpec) -> str:
+    _remove(walk, op)
+    return _create(walk, op, service)
+
+
+def _start(walk: Walk, op: Operation, service: ServiceSpec) -> str:
+    walk.client.api.start(_there(op).id)
+    return _there(op).id
+
+
+def _restart(walk: Walk, op: Operation, service: ServiceSpec) -> str:
+    walk.client.api.restart(_there(op).id, timeout=_there(op).stop_seconds)
+    return _there(op).id
+
+
+def _resume(walk: Walk, op: Operation, service: ServiceSpec) -> str:
+    walk.client.api.unpause(_there(op).id)
+    return _there(op).id
+
+
+def _keep(walk: Walk, op: Operation, service: ServiceSpec) -> str:
+    return _there(op).id
+
+
+def _there(op: Operation) -> Container:
+    assert op.container is not None, f"{op} has no container"
+    return op.container
+
+
+def _pull(walk: Walk, op: Operation) -> None:
+    pull(walk.client, op.name, walk.watch)
+
+
+def _stop(walk: Walk, op: Operation) -> None:
+    with told(f"{op.name} cannot be stopped"):
+        walk.client.api.stop(_there(op).id, timeout=_there(op).stop_seconds)
+
+
+def _remove(walk: Walk, op: Operation) -> None:
+    """Its volumes stay."""
+    from docker.errors import NotFound
+
+    with told(f"{op.name} cannot be removed"):
+        try:
+            walk.client.api.stop(_there(op).id, timeout=_there(op).stop_seconds)
+            walk.client.api.remove_container(_there(op).id, force=True)
+        except NotFound:
+            return
+
+
+def _remove_network(walk: Walk, op: Operation) -> None:
+    with told(f"the network {op.name} cannot be removed"):
+        walk.client.api.remove_network(op.name)
+
+
+def _create_network(walk: Walk, op: Operation) -> None:
+    network = next(each for each in walk.project.networks if each.name == op.name)
+    labels = bodies.network_labels(walk.project, network, walk.version)
+    with told(f"the network {op.name} cannot be made"):
+        walk.client.api.create_network(network.name, internal=network.internal, labels=labels)
+
+
+def _create_volume(walk: Walk, op: Operation) -> None:
+    volume = next(each for each in walk.project.volumes if each.name == op.name)
+    labels = bodies.volume_labels(walk.project, volume, walk.version)
+    with told(f"the volume {op.name} cannot be made"):
+        walk.client.api.create_volume(volume.name, labels=labels)
+
+
+PREPARE: Mapping[str, Callable[[Walk, Operation], None]] = {
+    "pull": _pull,
+    "stop": _stop,
+    "remove": _remove,
+    "remove network": _remove_network,
+    "create network": _create_network,
+    "create volume": _create_volume,
+}
+BEGIN: Mapping[str, Callable[[Walk, Operation, ServiceSpec], str]] = {
+    "keep": _keep,
+    "create": _create,
+    "replace": _replace,
+    "start": _start,
+    "restart": _restart,
+    "resume": _resume,
+}

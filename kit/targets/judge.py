@@ -1,0 +1,77 @@
+"""Whether a service that was started is ready, still on its way, or has failed. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from kit.targets.snapshot import Container
+from kit.targets.spec import ProjectSpec, ServiceSpec
+
+LONGEST_START = 3600.0  # seconds; two services that were started further apart were not started in one walk
+Outcome = Literal["waiting", "ready", "restarted", "failed"]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """`words` continue a sentence that begins with the service's name."""
+
+    outcome: Outcome
+    words: str
+
+
+def judge(now: Container | None, restarts_before: int, must_finish: bool, must_be_healthy: bool) -> Verdict:
+    """`must_finish`: others wait for it to end with 0. `must_be_healthy`: others wait for its health check.
+
+    A container that Docker has restarted since the walk began is `restarted`: whoever reads its log decides whether
+    that may pass."""
+    if now is None:
+        return Verdict("failed", "was removed by somebody")
+    if now.status == "exited":
+        return _exited(now, must_finish)
+    if now.restarts > restarts_before:
+        return Verdict("restarted", f"ended with code {now.exit_code}" if now.exit_code else "ended")
+    if now.status == "running":
+        return _running(now, must_finish, must_be_healthy)
+    if now.status == "restarting" or (now.status == "created" and not now.error):
+        return Verdict("waiting", "is being started")
+    return Verdict("failed", f"is {now.status}: {now.error}" if now.error else f"is {now.status}")
+
+
+def _running(now: Container, must_finish: bool, must_be_healthy: bool) -> Verdict:
+    if must_finish:
+        return Verdict("waiting", "is at work")
+    if now.health is None:
+        missing = "has no health check, and others wait for its health"
+        return Verdict("failed", missing) if must_be_healthy else Verdict("ready", "runs")
+    if now.health == "healthy":
+        return Verdict("ready", "is healthy")
+    return Verdict("waiting", "is starting") if now.health == "starting" else Verdict("failed", "is unhealthy")
+
+
+def _exited(now: Container, must_finish: bool) -> Verdict:
+    if now.exit_code:
+        return Verdict("failed", f"ended with code {now.exit_code}")
+    if must_finish or now.health is None:
+        return Verdict("ready", "did its work")
+    return Verdict("failed", "ended, and should run on")
+
+
+def may_begin(service: ServiceSpec, begun: Collection[str], ready: Collection[str]) -> bool:
+    """Whether everything that it waits for has got there. Those others wait for are `ready` when they are healthy, or
+    have done their work."""
+    return all(need.service in (begun if need.condition == "service_started" else ready) for need in service.depends_on)
+
+
+def usual_seconds(project: ProjectSpec, containers: Iterable[Container]) -> dict[str, float]:
+    """How long a service took to get healthy when its container was last started, as far as Docker still knows: its
+    earliest dependent was started the moment it was ready. Nothing for one that was started after its dependents."""
+    started = {container.service: container.started for container in containers if container.started}
+    found: dict[str, list[float]] = {}
+    for service in project.services:
+        for need in service.depends_on:
+            first, then = started.get(need.service), started.get(service.name)
+            if first and then and then > first and need.condition == "service_healthy":
+                found.setdefault(need.service, []).append((then - first).total_seconds())
+    return {name: min(seconds) for name, seconds in found.items() if min(seconds) < LONGEST_START}

@@ -1,0 +1,63 @@
+"""The only reader of Docker's state for `up`: one Snapshot, and nothing is asked again while deciding."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from kit.targets import bodies as labels
+from kit.targets.snapshot import Container, Network, Snapshot, container, publications
+from kit.targets.spec import ProjectSpec
+
+if TYPE_CHECKING:
+    from docker import DockerClient
+
+
+def observe(client: DockerClient, project: ProjectSpec) -> Snapshot:
+    """Everything that `reconcile` decides on. Raises docker's own errors."""
+    listed = client.api.containers(all=True)
+    strangers = [entry for entry in listed if not _belongs(entry, project.name)]
+    return Snapshot(
+        containers=containers(client, project.name),
+        networks=tuple(_network(entry) for entry in client.api.networks()),
+        volumes=frozenset(entry["Name"] for entry in client.api.volumes()["Volumes"] or ()),
+        images={service.image: image_id(client, service.image) for service in project.services},
+        published=tuple(port for entry in listed for port in publications(entry)),
+        names=frozenset(name.lstrip("/") for entry in strangers for name in entry.get("Names") or ()),
+    )
+
+
+def containers(client: DockerClient, project: str) -> tuple[Container, ...]:
+    """The project's containers; `docker compose run`'s are not."""
+    wanted = {"label": [f"{labels.PROJECT}={project}", f"{labels.ONEOFF}=False"]}
+    seen = (inspect(client, entry["Id"]) for entry in client.api.containers(all=True, filters=wanted))
+    return tuple(each for each in seen if each is not None)
+
+
+def inspect(client: DockerClient, id: str) -> Container | None:
+    """One container, None when it is gone."""
+    from docker.errors import NotFound
+
+    try:
+        return container(client.api.inspect_container(id))
+    except NotFound:
+        return None
+
+
+def image_id(client: DockerClient, name: str) -> str | None:
+    """The id of an image, None when it is not on this machine."""
+    from docker.errors import ImageNotFound
+
+    try:
+        return client.images.get(name).id
+    except ImageNotFound:
+        return None
+
+
+def _belongs(entry: dict[str, Any], project: str) -> bool:
+    found = entry.get("Labels") or {}
+    return found.get(labels.PROJECT) == project and found.get(labels.ONEOFF) == "False"
+
+
+def _network(entry: dict[str, Any]) -> Network:
+    found = entry.get("Labels") or {}
+    return Network(entry["Name"], bool(entry.get("Internal")), found.get(labels.PROJECT))

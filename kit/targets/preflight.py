@@ -1,0 +1,72 @@
+"""What would stop the walk halfway, found before it begins: every problem at once. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from kit.errors import Problem
+from kit.targets.listeners import Listener
+from kit.targets.snapshot import Snapshot
+from kit.targets.spec import PortSpec, ProjectSpec
+
+EVERYWHERE = ("", "0.0.0.0", "::")
+
+
+def refusals(
+    project: ProjectSpec, snapshot: Snapshot, exists: Callable[[str], bool], listeners: Sequence[Listener]
+) -> tuple[Problem, ...]:
+    """`exists` tells whether a path to mount is there; `listeners` hold ports of this host."""
+    return (
+        *_missing_paths(project, exists),
+        *_networks(project, snapshot),
+        *_volumes(project, snapshot),
+        *_names(project, snapshot),
+        *_ports(project, snapshot, listeners),
+    )
+
+
+def _missing_paths(project: ProjectSpec, exists: Callable[[str], bool]) -> Iterator[Problem]:
+    for service in project.services:
+        for mount in service.mounts:
+            if mount.kind == "bind" and not exists(mount.source):
+                what = f"{service.name} mounts {mount.written}, and {mount.source} is not there"
+                yield Problem(what, "render again, or mend the path")
+
+
+def _networks(project: ProjectSpec, snapshot: Snapshot) -> Iterator[Problem]:
+    for network in project.networks:
+        there = snapshot.network(network.name)
+        if network.external and there is None:
+            yield Problem(f"the network {network.name} is not there", f"`docker network create {network.name}`")
+        if there and not network.external and there.project != project.name:
+            yield Problem(f"there is a network {network.name}, and it is not this project's", "give one another name")
+
+
+def _volumes(project: ProjectSpec, snapshot: Snapshot) -> Iterator[Problem]:
+    for volume in project.volumes:
+        if volume.external and volume.name not in snapshot.volumes:
+            yield Problem(f"the volume {volume.name} is not there", f"`docker volume create {volume.name}`")
+
+
+def _names(project: ProjectSpec, snapshot: Snapshot) -> Iterator[Problem]:
+    for service in project.services:
+        if service.container in snapshot.names:
+            what = f"there is a container {service.container}, and it is not this project's"
+            yield Problem(what, f"`docker rm -f {service.container}`, or give the project another `name`")
+
+
+def _ports(project: ProjectSpec, snapshot: Snapshot, listeners: Sequence[Listener]) -> Iterator[Problem]:
+    ours = {(port.port, port.protocol) for port in snapshot.published if port.project == project.name}
+    others = [Listener(p.host_ip, p.port, f"the container {p.container}", p.protocol) for p in snapshot.published]
+    for service in project.services:
+        for port in service.ports:
+            number = int(port.published) if port.published else 0
+            holder = next((each for each in (*others, *listeners) if _meet(port, number, each)), None)
+            if holder and number and (number, port.protocol) not in ours:
+                needed = f"stop it, or write another port: `router: {{port: {number + 1}}}`"
+                yield Problem(f"port {number}, which {service.name} publishes, is taken by {holder.who}", needed)
+
+
+def _meet(port: PortSpec, number: int, other: Listener) -> bool:
+    same = other.port == number and other.protocol == port.protocol
+    return same and (port.host_ip in EVERYWHERE or other.host_ip in EVERYWHERE or port.host_ip == other.host_ip)

@@ -1,0 +1,202 @@
+"""What is wanted against what is there -> the list of operations, each with its cause. Pure: text in, text out.
+
+Order is part of the decision. Images come first, so that nothing is stopped for an image that cannot be had. Then
+what goes away, so that its memory is free. A worker that will be replaced is stopped before any other worker starts:
+the one that starts may have been given the memory that the other one gives up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from kit.targets import bodies as labels
+from kit.targets.snapshot import Container, Snapshot
+from kit.targets.spec import NetworkSpec, ProjectSpec, ServiceSpec, boot_order
+
+ServiceVerb = Literal["keep", "create", "replace", "start", "restart", "resume"]
+Verb = Literal["pull", "remove", "remove network", "create network", "create volume", "stop"] | ServiceVerb
+
+SERVICE_VERBS: tuple[ServiceVerb, ...] = ("keep", "create", "replace", "start", "restart", "resume")
+STARTING = ("create", "replace", "start", "restart")
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One thing to do to `name`: a service, a network, a volume or an image. `container` is the one it is done to."""
+
+    verb: Verb
+    name: str
+    cause: str
+    container: Container | None = None
+
+    def __str__(self) -> str:
+        return f"{self.verb} {self.name}: {self.cause}"
+
+
+def reconcile(project: ProjectSpec, snapshot: Snapshot, hashes: Mapping[str, str]) -> tuple[Operation, ...]:
+    """`hashes` are the config hashes that Docker Compose has for the file's services; {} when it was not asked."""
+    current = _current(project, snapshot)
+    remade = [network for network in project.networks if _must_be_remade(network, snapshot)]
+    services = [_service(service, current.get(service.name), project, snapshot, hashes) for service in project.services]
+    cut_off = {container.id for container in snapshot.containers for net in remade if net.name in container.networks}
+    services = [_made_anew(op) if op.container and op.container.id in cut_off else op for op in services]
+    return (
+        *_pulls(project, snapshot, services),
+        *_removals(project, snapshot, current, cut_off),
+        *(Operation("remove network", net.name, _other_internal(net)) for net in remade),
+        *_networks(project, snapshot, remade),
+        *_volumes(project, snapshot),
+        *_early_stops(project, services),
+        *services,
+    )
+
+
+def _current(project: ProjectSpec, snapshot: Snapshot) -> dict[str, Container]:
+    """The container that stands for each service: the one with the right name, or the first."""
+    names = {service.name: service.container for service in project.services}
+    current: dict[str, Container] = {}
+    for container in sorted(snapshot.containers, key=lambda c: (c.name != names.get(c.service), c.number, c.name)):
+        if container.service in names:
+            current.setdefault(container.service, container)
+    return current
+
+
+def _service(
+    service: ServiceSpec,
+    container: Container | None,
+    project: ProjectSpec,
+    snapshot: Snapshot,
+    hashes: Mapping[str, str],
+) -> Operation:
+    if container is None:
+        return Operation("create", service.name, "is not there yet")
+    if why := _difference(service, container, project, snapshot, hashes):
+        return Operation("replace", service.name, why, container)
+    verb, cause = _by_state(service, container, project)
+    return Operation(verb, service.name, cause, container)
+
+
+def _difference(
+    service: ServiceSpec,
+    container: Container,
+    project: ProjectSpec,
+    snapshot: Snapshot,
+    hashes: Mapping[str, str],
+) -> str:
+    """Why the container is not what the file says; "" when it is."""
+    if container.name != service.container:
+        return f"is called {container.name}"
+    if why := _changed(service, container, hashes.get(service.name)):
+        return why
+    image = snapshot.image(service.image)
+    if image is not None and image != container.image:
+        return f"{service.image} is another build now"
+    wanted = {project.network(use.network).name for use in service.networks}
+    if wanted != container.networks:
+        return f"is not on the networks {', '.join(sorted(wanted))}"
+    return "cannot be started again" if container.status in ("dead", "removing") else ""
+
+
+def _changed(service: ServiceSpec, container: Container, wanted: str | None) -> str:
+    """The kit's digests name what changed. Compose's hash counts as well: either may be of an older version."""
+    if wanted is not None and container.label(labels.CONFIG_HASH) == wanted:
+        return ""
+    if before := container.label(labels.DIGESTS):
+        keys = labels.changed_keys(before, service)
+        return f"{', '.join(keys)} changed" if keys else ""
+    return "its settings changed" if wanted else "docker compose made it, and is not here to compare its settings"
+
+
+def _by_state(service: ServiceSpec, container: Container, project: ProjectSpec) -> tuple[ServiceVerb, str]:
+    if container.status == "paused":
+        return "resume", "was paused"
+    if container.status == "created":
+        return "start", "was made, but not started"
+    if container.status == "exited":
+        if container.exit_code == 0 and _is_one_shot(service, project):
+            return "keep", "did its work"
+        return "start", f"had stopped with code {container.exit_code}"
+    if container.health == "unhealthy":
+        return "restart", "was unhealthy"
+    return "keep", "unchanged"
+
+
+def _is_one_shot(service: ServiceSpec, project: ProjectSpec) -> bool:
+    needs = (need for other in project.services for need in other.depends_on if need.service == service.name)
+    return any(need.condition == "service_completed_successfully" for need in needs)
+
+
+def _pulls(project: ProjectSpec, snapshot: Snapshot, services: Iterable[Operation]) -> Iterator[Operation]:
+    needed: dict[str, list[str]] = {}
+    for op in services:
+        image = project.service(op.name).image
+        if op.verb in ("create", "replace") and snapshot.image(image) is None:
+            needed.setdefault(image, []).append(op.name)
+    for image, names in needed.items():
+        yield Operation("pull", image, f"is not on this machine, and {', '.join(names)} needs it")
+
+
+def _removals(
+    project: ProjectSpec, snapshot: Snapshot, current: Mapping[str, Container], cut_off: set[str]
+) -> Iterator[Operation]:
+    """Last started first."""
+    kept = {container.id for container in current.values()}
+    wanted = {service.name for service in project.services}
+    for container in stop_order(snapshot.containers):
+        if container.service not in wanted:
+            yield Operation("remove", container.name, "is no longer in the file", container)
+        elif container.id not in kept:
+            yield Operation("remove", container.name, "is one too many", container)
+        elif container.id in cut_off:
+            yield Operation("remove", container.name, "its network is made anew", container)
+
+
+def stop_order(containers: Iterable[Container]) -> tuple[Container, ...]:
+    """Who depends on another goes first, as their labels say."""
+    listed = sorted(containers, key=lambda container: container.name)
+    services = {container.service for container in listed}
+    needs = {container.service: _needs(container) for container in listed}
+    order = {name: place for place, name in enumerate(boot_order(sorted(services), needs))}
+    return tuple(sorted(listed, key=lambda container: order[container.service], reverse=True))
+
+
+def _needs(container: Container) -> list[str]:
+    return [need.split(":", 1)[0] for need in container.label(labels.DEPENDS_ON).split(",") if need]
+
+
+def _must_be_remade(network: NetworkSpec, snapshot: Snapshot) -> bool:
+    there = snapshot.network(network.name)
+    return there is not None and not network.external and there.internal != network.internal
+
+
+def _other_internal(network: NetworkSpec) -> str:
+    return "must reach nothing outside" if network.internal else "must reach the outside"
+
+
+def _made_anew(op: Operation) -> Operation:
+    return Operation("create", op.name, "its network is made anew")
+
+
+def _networks(project: ProjectSpec, snapshot: Snapshot, remade: list[NetworkSpec]) -> Iterator[Operation]:
+    for network in project.networks:
+        missing = snapshot.network(network.name) is None and not network.external
+        if missing or network in remade:
+            yield Operation("create network", network.name, "internal" if network.internal else "reaches the outside")
+
+
+def _volumes(project: ProjectSpec, snapshot: Snapshot) -> Iterator[Operation]:
+    for volume in project.volumes:
+        if volume.name not in snapshot.volumes and not volume.external:
+            yield Operation("create volume", volume.name, "is not there yet")
+
+
+def _early_stops(project: ProjectSpec, services: Iterable[Operation]) -> tuple[Operation, ...]:
+    workers = [op for op in services if op.verb in STARTING and project.service(op.name).is_worker]
+    stops = (
+        Operation("stop", op.name, "its memory must be free before another worker starts", op.container)
+        for op in workers[1:]
+        if op.verb in ("replace", "restart") and op.container and op.container.status == "running"
+    )
+    return tuple(reversed(list(stops)))

@@ -1,0 +1,147 @@
+"""What runs of a project, known by its labels alone: `status`, `logs` and `down` need no file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+from kit import labels as kit_labels
+from kit.errors import Problem, TargetError
+from kit.targets import bodies
+from kit.targets.engine import told
+from kit.targets.events import Did, Watch, unwatched
+from kit.targets.observe import containers
+from kit.targets.reconcile import stop_order
+from kit.targets.snapshot import Container, Publication, publications
+
+if TYPE_CHECKING:
+    from docker import DockerClient
+
+
+@dataclass(frozen=True)
+class ServiceStatus:
+    """One container. `state` is Docker's (running, exited, ...), `health` None without a check; `started` None before
+    the first start; `names` are what clients put in "model"; `role` is worker, router, fetch or ""."""
+
+    service: str
+    container: str
+    state: str
+    health: str | None
+    restarts: int
+    started: datetime | None
+    exit_code: int | None
+    image: str
+    role: str
+    names: tuple[str, ...]
+    ports: tuple[Publication, ...]
+
+
+def status(project: str, client: DockerClient) -> tuple[ServiceStatus, ...]:
+    """The project's containers in boot order; () when there are none. Raises TargetError."""
+    with told(f"the state of {project} cannot be read"):
+        listed = client.api.containers(all=True, filters={"label": f"{bodies.PROJECT}={project}"})
+        ports = [port for entry in listed for port in publications(entry)]
+        found = tuple(reversed(stop_order(containers(client, project))))
+    return tuple(_status(container, ports) for container in found)
+
+
+def _status(container: Container, ports: list[Publication]) -> ServiceStatus:
+    return ServiceStatus(
+        service=container.service,
+        container=container.name,
+        state=container.status,
+        health=container.health,
+        restarts=container.restarts,
+        started=container.started,
+        exit_code=container.exit_code if container.status in ("exited", "dead") else None,
+        image=container.image_name,
+        role=container.label(kit_labels.ROLE),
+        names=_names(container),
+        ports=tuple(port for port in ports if port.container == container.name),
+    )
+
+
+def _names(container: Container) -> tuple[str, ...]:
+    return tuple(name for name in container.label(kit_labels.NAMES).split(",") if name)
+
+
+def logs(project: str, client: DockerClient, name: str, *, follow: bool = False, tail: int = 100) -> Iterator[str]:
+    """The lines of a service's log; `name` is a service, a container, or a name that clients ask for. Raises
+    TargetError when nothing is called so."""
+    doing = f"the log of {name} cannot be read"
+    with told(doing):
+        container = _find(containers(client, project), project, name)
+        stream = client.api.logs(container.id, stream=True, follow=follow, tail=tail)
+    return _lines(stream, doing)
+
+
+def _find(found: tuple[Container, ...], project: str, name: str) -> Container:
+    if not found:
+        raise TargetError(Problem(f"nothing runs of {project}", "`monogpu-kit up` starts it"))
+    called = {each: container for container in reversed(found) for each in (*_names(container), container.name)}
+    called |= {container.service: container for container in found}
+    if name not in called:
+        near = get_close_matches(name, called, 1)
+        hint = f"did you mean {near[0]}?" if near else ""
+        raise TargetError(Problem(f"{project} has no {name}", f"it has {', '.join(sorted(called))}", hint))
+    return called[name]
+
+
+def _lines(stream: Iterator[bytes], doing: str) -> Iterator[str]:
+    """Chunks of bytes end anywhere; lines end with \n."""
+    rest = b""
+    with told(doing):
+        for chunk in stream:
+            *whole, rest = (rest + chunk).split(b"\n")
+            yield from (line.decode(errors="replace").rstrip("\r") for line in whole)
+    if rest:
+        yield rest.decode(errors="replace")
+
+
+def down(project: str, client: DockerClient, watch: Watch = unwatched, *, volumes: bool = False) -> tuple[Did, ...]:
+    """Stops and removes the project's containers, dependents first, then its networks and, when asked, its volumes.
+    Nothing is left to do the second time. Raises TargetError."""
+    done: list[Did] = []
+
+    def tell(verb: str, name: str) -> None:
+        done.append(Did(verb, name, "down"))
+        watch(done[-1])
+
+    ours: Any = {"label": f"{bodies.PROJECT}={project}"}
+    for container in _all_containers(client, project):
+        with told(f"{container.name} cannot be removed"):
+            _remove(client, container, volumes)
+        tell("remove", container.name)
+    for network in _listed(client, "networks", ours):
+        with told(f"the network {network} cannot be removed"):
+            client.api.remove_network(network)
+        tell("remove network", network)
+    for volume in _listed(client, "volumes", ours) if volumes else ():
+        with told(f"the volume {volume} cannot be removed"):
+            client.api.remove_volume(volume)
+        tell("remove volume", volume)
+    return tuple(done)
+
+
+def _all_containers(client: DockerClient, project: str) -> tuple[Container, ...]:
+    with told(f"the containers of {project} cannot be listed"):
+        return stop_order(containers(client, project))
+
+
+def _listed(client: DockerClient, kind: str, filters: Any) -> list[str]:
+    with told(f"the {kind} cannot be listed"):
+        found = client.api.networks(filters=filters) if kind == "networks" else client.api.volumes(filters=filters)
+        return sorted(each["Name"] for each in (found if isinstance(found, list) else found["Volumes"] or ()))
+
+
+def _remove(client: DockerClient, container: Container, volumes: bool) -> None:
+    from docker.errors import NotFound
+
+    try:
+        client.api.stop(container.id, timeout=container.stop_seconds)
+        client.api.remove_container(container.id, v=volumes, force=True)
+    except NotFound:
+        return

@@ -1,0 +1,151 @@
+"""One service of a compose file -> ServiceSpec. Pure.
+
+`SETTINGS` is the list of what is passed on to the Engine as it is: the file's key, how its value is read, and its place
+in the Engine's create request.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from kit.errors import TargetError
+from kit.stack import Condition
+from kit.targets import readers
+from kit.targets.places import mount, port
+from kit.targets.readers import Reader, boolean, integer, only, pairs, text, texts, words
+from kit.targets.spec import Dependency, NetworkSpec, NetworkUse, ServiceSpec, Setting, VolumeSpec
+from kit.targets.tree import Node, entries, items
+
+_HOST = "HostConfig"
+SETTINGS: dict[str, tuple[Reader, tuple[str, ...]]] = {
+    "command": (words, ("Cmd",)),
+    "entrypoint": (words, ("Entrypoint",)),
+    "user": (text, ("User",)),
+    "working_dir": (text, ("WorkingDir",)),
+    "hostname": (text, ("Hostname",)),
+    "stop_signal": (text, ("StopSignal",)),
+    "stop_grace_period": (readers.seconds, ("StopTimeout",)),
+    "healthcheck": (readers.healthcheck, ("Healthcheck",)),
+    "cap_add": (texts, (_HOST, "CapAdd")),
+    "cap_drop": (texts, (_HOST, "CapDrop")),
+    "cpus": (readers.cpus, (_HOST, "NanoCpus")),
+    "deploy": (readers.devices, (_HOST, "DeviceRequests")),
+    "extra_hosts": (readers.extra_hosts, (_HOST, "ExtraHosts")),
+    "group_add": (texts, (_HOST, "GroupAdd")),
+    "init": (boolean, (_HOST, "Init")),
+    "ipc": (text, (_HOST, "IpcMode")),
+    "logging": (readers.logging, (_HOST, "LogConfig")),
+    "mem_limit": (readers.size, (_HOST, "Memory")),
+    "oom_score_adj": (integer, (_HOST, "OomScoreAdj")),
+    "pid": (text, (_HOST, "PidMode")),
+    "pids_limit": (integer, (_HOST, "PidsLimit")),
+    "read_only": (boolean, (_HOST, "ReadonlyRootfs")),
+    "restart": (readers.restart, (_HOST, "RestartPolicy")),
+    "runtime": (text, (_HOST, "Runtime")),
+    "security_opt": (texts, (_HOST, "SecurityOpt")),
+    "shm_size": (readers.size, (_HOST, "ShmSize")),
+    "tmpfs": (readers.tmpfs, (_HOST, "Tmpfs")),
+    "ulimits": (readers.ulimits, (_HOST, "Ulimits")),
+}
+_STRUCTURE = ("image", "container_name", "environment", "labels", "volumes", "networks", "ports", "depends_on")
+_CONDITIONS: tuple[Condition, ...] = ("service_started", "service_healthy", "service_completed_successfully")
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What a service is read against: its project, the file's folder, the environment, and what it may refer to."""
+
+    project: str
+    folder: Path
+    variables: Mapping[str, str]
+    networks: Mapping[str, NetworkSpec]
+    volumes: Mapping[str, VolumeSpec]
+
+
+def service(name: str, node: Node, around: Surroundings) -> ServiceSpec:
+    """The service. Raises TargetError at the line of what cannot be read."""
+    found = only(node, *_STRUCTURE, *SETTINGS)
+    if "image" not in found:
+        raise TargetError(node.problem(f"{name} has no image", "name one; images are built beforehand"))
+    environment = tuple(_environment(found.get("environment"), around.variables))
+    mounts = tuple(mount(item, around.folder, around.volumes, around.variables) for item in _listed(found, "volumes"))
+    resolved: dict[str, object] = {"environment": list(environment), "volumes": [each.identity for each in mounts]}
+    return ServiceSpec(
+        name=name,
+        image=text(found["image"]),
+        container=text(found["container_name"]) if "container_name" in found else f"{around.project}-{name}-1",
+        environment=environment,
+        labels=tuple((key, value or "") for key, value in _paired(found, "labels")),
+        mounts=mounts,
+        networks=_networks(found.get("networks"), around.networks),
+        ports=tuple(port(item) for item in _listed(found, "ports")),
+        depends_on=tuple(_dependencies(found.get("depends_on"))),
+        settings=tuple(Setting(path, read(found[key])) for key, (read, path) in SETTINGS.items() if key in found),
+        digests=_digests(found, resolved),
+    )
+
+
+def _digests(found: Mapping[str, Node], resolved: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
+    """The order of starting is left out: it makes no container different."""
+    kept = sorted(key for key in found if key != "depends_on")
+    return tuple((key, _digest(resolved.get(key) or found[key].plain)) for key in kept)
+
+
+def _digest(value: object) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:12]
+
+
+def _listed(found: Mapping[str, Node], key: str) -> Iterator[Node]:
+    return items(found[key]) if key in found else iter(())
+
+
+def _paired(found: Mapping[str, Node], key: str) -> list[tuple[str, str | None]]:
+    return pairs(found[key]) if key in found else []
+
+
+def _environment(node: Node | None, variables: Mapping[str, str]) -> Iterator[str]:
+    for name, value in pairs(node) if node else ():
+        known = variables.get(name) if value is None else value
+        yield name if known is None else f"{name}={known}"
+
+
+def _networks(node: Node | None, known: Mapping[str, NetworkSpec]) -> tuple[NetworkUse, ...]:
+    if node is None:
+        return (NetworkUse("default"),)
+    if isinstance(node.value, tuple):
+        uses = [NetworkUse(text(item)) for item in node.value]
+    else:
+        uses = [NetworkUse(key, _aliases(item)) for key, item in entries(node)]
+    strange = [use.network for use in uses if use.network not in known]
+    if strange:
+        raise TargetError(node.problem(f"there is no network `{strange[0]}`", "write it under `networks:`"))
+    return tuple(sorted(uses, key=lambda use: use.network))
+
+
+def _aliases(node: Node) -> tuple[str, ...]:
+    found = only(node, "aliases") if node.value is not None else {}
+    return tuple(texts(found["aliases"])) if "aliases" in found else ()
+
+
+def _dependencies(node: Node | None) -> Iterator[Dependency]:
+    if node is None:
+        return
+    if isinstance(node.value, tuple):
+        yield from (Dependency(text(item), "service_started") for item in node.value)
+        return
+    for name, item in entries(node):
+        found = only(item, "condition", "restart", "required") if item.value is not None else {}
+        restart = "restart" in found and boolean(found["restart"])
+        yield Dependency(name, _condition(found["condition"]) if "condition" in found else "service_started", restart)
+
+
+def _condition(node: Node) -> Condition:
+    said = text(node)
+    for condition in _CONDITIONS:
+        if said == condition:
+            return condition
+    raise node.wrong(", ".join(_CONDITIONS))

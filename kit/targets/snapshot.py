@@ -1,0 +1,128 @@
+"""What Docker runs, at one moment, as values: parsed from the Engine's answers. Pure; observe.py asks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from kit.targets import bodies as labels
+
+
+@dataclass(frozen=True)
+class Publication:
+    """A port that a container holds on the host: `host_ip` is "0.0.0.0" or "::" for every address."""
+
+    container: str
+    project: str | None
+    host_ip: str
+    port: int
+    protocol: str = "tcp"
+
+
+@dataclass(frozen=True)
+class Container:
+    """One container of the project. `image` is the id of the image that it runs; `health` is None without a check;
+    `probe` is what the last health check said; times are None before the first start or end."""
+
+    id: str
+    name: str
+    service: str
+    number: int
+    image: str
+    status: str
+    health: str | None = None
+    probe: str = ""
+    exit_code: int = 0
+    out_of_memory: bool = False
+    error: str = ""
+    restarts: int = 0
+    started: datetime | None = None
+    finished: datetime | None = None
+    labels: Mapping[str, str] | None = None
+    networks: frozenset[str] = frozenset()
+    image_name: str = ""
+    stop_seconds: int = 10
+
+    def label(self, name: str) -> str:
+        """A label's value, or ""."""
+        return (self.labels or {}).get(name, "")
+
+
+@dataclass(frozen=True)
+class Network:
+    """A network that exists, by its name."""
+
+    name: str
+    internal: bool
+    project: str | None
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """`images` maps the names that the file uses to ids, None where the image is not on this machine;
+    `names` are those of all containers that are not the project's."""
+
+    containers: tuple[Container, ...] = ()
+    networks: tuple[Network, ...] = ()
+    volumes: frozenset[str] = frozenset()
+    images: Mapping[str, str | None] | None = None
+    published: tuple[Publication, ...] = ()
+    names: frozenset[str] = frozenset()
+
+    def image(self, name: str) -> str | None:
+        """The id of an image, None when it is not here."""
+        return (self.images or {}).get(name)
+
+    def network(self, name: str) -> Network | None:
+        """The network of this name."""
+        return next((network for network in self.networks if network.name == name), None)
+
+
+def container(attrs: Mapping[str, Any]) -> Container:
+    """GET /containers/{id}/json -> Container."""
+    state, config = attrs["State"], attrs["Config"]
+    found: Mapping[str, str] = config.get("Labels") or {}
+    health = state.get("Health") or {}
+    probes = health.get("Log") or []
+    number = found.get(labels.NUMBER, "1")
+    return Container(
+        id=attrs["Id"],
+        name=attrs["Name"].lstrip("/"),
+        service=found.get(labels.SERVICE, ""),
+        number=int(number) if number.isdecimal() else 1,
+        image=attrs["Image"],
+        status=state["Status"],
+        health=health.get("Status") if health.get("Status") != "none" else None,
+        probe=(probes[-1].get("Output") or "").strip() if probes else "",
+        exit_code=state.get("ExitCode", 0),
+        out_of_memory=bool(state.get("OOMKilled")),
+        error=state.get("Error") or "",
+        restarts=attrs.get("RestartCount", 0),
+        started=moment(state.get("StartedAt")),
+        finished=moment(state.get("FinishedAt")),
+        labels=found,
+        networks=frozenset((attrs.get("NetworkSettings") or {}).get("Networks") or {}),
+        image_name=config.get("Image") or "",
+        stop_seconds=10 if config.get("StopTimeout") is None else config["StopTimeout"],
+    )
+
+
+def moment(text: str | None) -> datetime | None:
+    """`2026-11-29T21:44:43.254511171Z` -> its time; year 1 is the Engine's word for never."""
+    if not text or text.startswith("0001-"):
+        return None
+    seconds, dot, rest = text.removesuffix("Z").partition(".")
+    return datetime.fromisoformat(f"{seconds}.{rest[:6]:0<6}+00:00" if dot else f"{seconds}+00:00")
+
+
+def publications(listed: Mapping[str, Any]) -> tuple[Publication, ...]:
+    """An entry of GET /containers/json -> the host ports that it holds."""
+    name = (listed.get("Names") or [""])[0].lstrip("/")
+    project = (listed.get("Labels") or {}).get(labels.PROJECT)
+    return tuple(
+        Publication(name, project, port.get("IP") or "0.0.0.0", port["PublicPort"], port.get("Type", "tcp"))
+        for port in listed.get("Ports") or ()
+        if port.get("PublicPort")
+    )

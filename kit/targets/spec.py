@@ -1,0 +1,140 @@
+"""What a compose file says, as frozen values: the part of the Compose specification that the kit prints, and hand edits
+of it. Names are the file's keys; `NetworkSpec.name` and `VolumeSpec.name` are Docker's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from kit.stack import Condition
+
+Json = None | bool | int | str | Sequence["Json"] | Mapping[str, "Json"]
+
+
+@dataclass(frozen=True)
+class Dependency:
+    """A service starts when `service` has reached `condition`."""
+
+    service: str
+    condition: Condition
+    restart: bool = False
+
+
+@dataclass(frozen=True)
+class PortSpec:
+    """`host_ip`:`published` on the host (`""` is every address) -> `target` in the container."""
+
+    host_ip: str
+    published: str
+    target: int
+    protocol: str = "tcp"
+
+
+@dataclass(frozen=True)
+class MountSpec:
+    """`source` is an absolute path (bind), Docker's name of a volume, or "" (tmpfs); `size` is a tmpfs's, in bytes.
+    `written` is the path as the file has it."""
+
+    kind: str
+    source: str
+    target: str
+    read_only: bool = False
+    size: int | None = None
+    written: str = ""
+
+    @property
+    def identity(self) -> list[Json]:
+        """What makes it another mount."""
+        return [self.kind, self.source, self.target, self.read_only, self.size]
+
+
+@dataclass(frozen=True)
+class NetworkUse:
+    """A service's place on the network with the file's key `network`; each alias is one more host name."""
+
+    network: str
+    aliases: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A value that goes into the Engine's create request as it is, at `path` (`HostConfig`, `ShmSize`)."""
+
+    path: tuple[str, ...]
+    value: Json
+
+
+@dataclass(frozen=True)
+class ServiceSpec:
+    """One service. `digests` has a short hash for every key of the file that makes the container what it is: when
+    they are those of the running container, nothing has to be replaced."""
+
+    name: str
+    image: str
+    container: str
+    environment: tuple[str, ...] = ()
+    labels: tuple[tuple[str, str], ...] = ()
+    mounts: tuple[MountSpec, ...] = ()
+    networks: tuple[NetworkUse, ...] = ()
+    ports: tuple[PortSpec, ...] = ()
+    depends_on: tuple[Dependency, ...] = ()
+    settings: tuple[Setting, ...] = ()
+    digests: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def is_worker(self) -> bool:
+        """Whether it holds memory that the next worker may wait for."""
+        on_card = any(setting.path[-1] == "DeviceRequests" for setting in self.settings)
+        return on_card or dict(self.labels).get("monogpu.role") == "worker"
+
+
+@dataclass(frozen=True)
+class NetworkSpec:
+    """A network; an external one is used, never made or removed."""
+
+    key: str
+    name: str
+    internal: bool = False
+    external: bool = False
+
+
+@dataclass(frozen=True)
+class VolumeSpec:
+    """A volume; an external one is used, never made or removed."""
+
+    key: str
+    name: str
+    external: bool = False
+
+
+@dataclass(frozen=True)
+class ProjectSpec:
+    """A compose file. `services` stand in boot order: dependencies first, otherwise as the file has them."""
+
+    name: str
+    file: Path
+    services: tuple[ServiceSpec, ...]
+    networks: tuple[NetworkSpec, ...]
+    volumes: tuple[VolumeSpec, ...]
+
+    def network(self, key: str) -> NetworkSpec:
+        """The network with this key."""
+        return next(network for network in self.networks if network.key == key)
+
+    def service(self, name: str) -> ServiceSpec:
+        """The service with this name."""
+        return next(service for service in self.services if service.name == name)
+
+
+def boot_order(names: Iterable[str], needs: Mapping[str, Iterable[str]]) -> tuple[str, ...]:
+    """`names` with whatever a name needs before it, otherwise in their order; names in a circle come last, as given."""
+    left = list(names)
+    done: list[str] = []
+    while left:
+        free = next((name for name in left if not set(needs.get(name, ())) & set(left)), None)
+        if free is None:
+            return (*done, *left)
+        left.remove(free)
+        done.append(free)
+    return tuple(done)

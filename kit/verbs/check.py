@@ -1,0 +1,18 @@
+"""`check`: the walk's first step."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from kit.verbs.inputs import read_project
+from kit.verbs.output import Output
+
+
+def run(output: Output, file: Path) -> int:
+    manifest = read_project(file).manifest
+    if output.as_json:
+        output.json({"ok": True, "problems": [], "manifest": manifest.model_dump(mode="json")})
+        return 0
+    names = ", ".join(name for model in manifest.models for name in (model.name, *(a.name for a in model.adapters)))
+    output.print(f"{file}: good: {names} behind {manifest.router.bind}:{manifest.router.port}")
+    return 0

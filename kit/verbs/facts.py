@@ -1,0 +1,22 @@
+"""`facts`: record what the models' files say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from kit.verbs.files import write_atomically
+from kit.verbs.inputs import adapters_of, facts_of, read_project
+from kit.verbs.output import Output
+
+
+def run(output: Output, file: Path, out: Path | None) -> int:
+    from kit.hub import record
+
+    project = read_project(file)
+    text = record(facts_of(project), adapters_of(project))
+    if out is None:
+        output.out.write(text)
+        return 0
+    write_atomically(out, text)
+    output.print(f"wrote {out}")
+    return 0

@@ -1,0 +1,162 @@
+"""The edge where a walk begins: the manifest's file, the models' files and the card become values."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from kit import gpu as cards
+from kit.bill import Plan
+from kit.document import Document, load_bytes
+from kit.errors import KitError, ManifestError, Mark, Problem
+from kit.errors import Path as Trail
+from kit.facts import AdapterFacts, Facts
+from kit.gpu import Gpu
+from kit.manifest import Manifest, Model, parse
+from kit.plan import Asked
+
+LIVE = "live"
+
+
+@dataclass(frozen=True)
+class Project:
+    """A manifest that was read: its folder, the document with its places, and the values."""
+
+    folder: Path
+    document: Document
+    manifest: Manifest
+
+
+def read_project(path: Path) -> Project:
+    """The manifest at `path`. Raises ManifestError."""
+    shown = str(path)
+    if path.is_dir():
+        raise ManifestError(f"{shown} is a folder; needed: the manifest's file, such as {shown}/monogpu.yaml")
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        raise ManifestError(f"{shown}: no such file; `monogpu-kit init` writes one") from None
+    except OSError as error:
+        raise ManifestError(f"{shown} cannot be read: {error.strerror}") from None
+    document = load_bytes(data, shown)
+    folder = path.resolve().parent
+    return Project(folder, document, parse(document, default_name=folder.name))
+
+
+def choose_gpu(project: Project, asked: str | None) -> Gpu:
+    """The card to plan for: --gpu, else gpu.memory, else a gpu.json beside the manifest, else the driver.
+    `live` always asks the driver. Raises GpuError."""
+    wish = project.manifest.gpu
+    if wish.device == "none":
+        return _host(project, asked)
+    recorded = project.folder / "gpu.json"
+    if asked and asked != LIVE:
+        return _given(asked)
+    if not asked and wish.memory is not None:
+        return cards.from_size(f"{wish.memory}", "gpu.memory")
+    if not asked and recorded.exists():
+        return cards.from_json(recorded.read_text(encoding="utf-8"), "recorded in gpu.json")
+    return cards.ask_driver(wish.device)
+
+
+def _given(asked: str) -> Gpu:
+    path = Path(asked)
+    if asked.endswith(".json") or path.exists():
+        try:
+            return cards.from_json(path.read_text(encoding="utf-8"), f"recorded in {path.name}")
+        except OSError as error:
+            raise cards.GpuError(f"{asked} cannot be read: {error.strerror}; record a card with `monogpu-kit gpu`") from None
+    return cards.from_size(asked, "given as a size")
+
+
+def _host(project: Project, asked: str | None) -> Gpu:
+    """The host's memory: as much as gpu.memory or --gpu allows, else what is free now."""
+    wish = project.manifest.gpu.memory
+    if asked and asked != LIVE:
+        return replace(_given(asked), name="host memory", kind="host", assumed=())
+    if wish is not None and asked != LIVE:
+        return cards.host(wish, wish, "gpu.memory")
+    total, free = _memory()
+    return cards.host(total, free, "asked from the host")
+
+
+def _memory() -> tuple[int, int]:
+    """(total, available) bytes of this host."""
+    page = os.sysconf("SC_PAGE_SIZE")
+    total = page * os.sysconf("SC_PHYS_PAGES")
+    try:
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+    except OSError:
+        return total, page * os.sysconf("SC_AVPHYS_PAGES")
+    found = [int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:")]
+    return total, found[0] if found else page * os.sysconf("SC_AVPHYS_PAGES")
+
+
+def gather(project: Project, gpu: Gpu) -> Asked:
+    """Everything a plan needs. Raises ModelFilesError with every source that cannot be read, each at its line."""
+    facts, adapters = facts_of(project), adapters_of(project)
+    return Asked(project.manifest, facts, gpu, adapters, {}, _images(project.manifest, gpu))
+
+
+def facts_of(project: Project) -> dict[str, Facts]:
+    """The facts of every model, from facts.json beside the manifest first."""
+    from kit.hub import gather, read_recorded
+
+    paths = {m.source: ("models", i, "source") for i, m in _numbered(project.manifest)}
+    recorded = read_recorded(project.folder / "facts.json")
+    return gather(list(paths), project.folder, recorded, places=_places(project, paths))
+
+
+def adapters_of(project: Project) -> dict[str, AdapterFacts]:
+    """The facts of every adapter, likewise."""
+    from kit.hub import gather_adapters, read_recorded_adapters
+
+    paths = {
+        adapter.source: ("models", i, "adapters", j, "source")
+        for i, m in _numbered(project.manifest)
+        for j, adapter in enumerate(m.adapters)
+    }
+    recorded = read_recorded_adapters(project.folder / "facts.json")
+    return gather_adapters(list(paths), project.folder, recorded, places=_places(project, paths))
+
+
+def _places(project: Project, paths: Mapping[str, Trail]) -> dict[str, tuple[Trail, Mark | None]]:
+    return {source: (path, project.document.mark(path)) for source, path in paths.items()}
+
+
+def _numbered(manifest: Manifest) -> Iterable[tuple[int, Model]]:
+    return enumerate(manifest.models)
+
+
+def _images(manifest: Manifest, gpu: Gpu) -> dict[str, str]:
+    """Model name -> the image that will serve it, which says what version to plan for."""
+    from kit.engines import ENGINES
+
+    kind = "CPU_IMAGE" if gpu.kind == "host" else "DEFAULT_IMAGE"
+    engines = {name: str(getattr(engine, kind)) for name, engine in ENGINES.items()}
+    return {m.name: m.image or engines.get(m.engine, "") for m in manifest.models}
+
+
+def planned(project: Project, asked: str | None) -> Plan:
+    """The whole walk up to the plan. Problems point at the manifest's lines. Raises KitError."""
+    from kit.advice import plan_or_advise
+
+    gpu = choose_gpu(project, asked)
+    try:
+        return plan_or_advise(gather(project, gpu))
+    except KitError as error:
+        raise located(error, project.document) from None
+
+
+def located(error: KitError, document: Document) -> KitError:
+    """The same error with the place in the manifest for every problem that has a path and no place yet."""
+    problems = [_placed(problem, document) for problem in error.problems]
+    return type(error)(problems, error.evidence)
+
+
+def _placed(problem: Problem, document: Document) -> Problem:
+    if problem.mark or not problem.path:
+        return problem
+    return replace(problem, mark=document.mark(problem.path))

@@ -1,0 +1,81 @@
+"""`render`: the compose file, and the files it mounts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from kit.errors import KitError, ManifestError
+from kit.render import Keep, Refuse, Rendered, Write, beside, decide_write, render
+from kit.stack import File, assemble
+from kit.verbs.files import read_text, write_atomically
+from kit.verbs.inputs import Project, located, planned, read_project
+from kit.verbs.output import Output
+
+COMPOSE = "docker-compose.yaml"
+DIFFERS = 1
+WHY = {
+    "edited": "it was edited by hand since it was printed",
+    "foreign": "it was not printed by monogpu-kit",
+}
+
+
+def run(output: Output, file: Path, gpu: str | None, out: Path | None, target: str, check: bool, force: bool) -> int:
+    if target != "compose":
+        raise ManifestError(f"--target {target} is not known; needed: compose")
+    project = read_project(file)
+    rendered = printed(project, gpu)
+    if out and str(out) == "-":
+        output.out.write(rendered.compose)
+        return 0
+    path = out or project.folder / COMPOSE
+    if check:
+        return _check(output, path, rendered)
+    for name in write(path, rendered, force):
+        output.print(f"wrote {name}")
+    return 0
+
+
+def printed(project: Project, gpu: str | None) -> Rendered:
+    """The walk up to the file's text."""
+    plan = planned(project, gpu)
+    try:
+        return render(assemble(plan))
+    except KitError as error:
+        raise located(error, project.document) from None
+
+
+def _all(path: Path, rendered: Rendered) -> list[tuple[Path, str, str | None]]:
+    """(where, what, checksum recorded for what is there now) of the compose file and of those beside it."""
+    recorded = beside(read_text(path) or "")
+    files: list[tuple[Path, str, str | None]] = [(path, rendered.compose, None)]
+    return files + [(path.parent / f.path, f.text, recorded.get(f.path, "")) for f in _files(rendered)]
+
+
+def _files(rendered: Rendered) -> tuple[File, ...]:
+    return rendered.files
+
+
+def _check(output: Output, path: Path, rendered: Rendered) -> int:
+    stale = [str(where) for where, text, _ in _all(path, rendered) if read_text(where) != text]
+    for where in stale:
+        output.say(f"{where} differs from what the manifest says; `monogpu-kit render` writes it anew")
+    if not stale:
+        output.print(f"{path} is what the manifest says")
+    return DIFFERS if stale else 0
+
+
+def write(path: Path, rendered: Rendered, force: bool) -> list[str]:
+    """Write what changed; all or nothing is decided before the first byte. Returns the names written."""
+    files = _all(path, rendered)
+    decisions = [(where, decide_write(read_text(where), text, force, known)) for where, text, known in files]
+    refused = [(where, decision) for where, decision in decisions if isinstance(decision, Refuse)]
+    if refused:
+        where, decision = refused[0]
+        raise KitError(
+            f"{where} is left alone: {WHY[decision.why]}; move your changes to the manifest, or replace it with --force"
+        )
+    written = [(where, decision.text) for where, decision in decisions if isinstance(decision, Write)]
+    for where, text in reversed(written):
+        write_atomically(where, text)
+    kept = [str(where) for where, decision in decisions if isinstance(decision, Keep)]
+    return [str(where) for where, _ in written] or [f"nothing: {', '.join(kept)} say it already"]

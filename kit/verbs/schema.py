@@ -1,0 +1,11 @@
+"""`schema`: the manifest's JSON Schema."""
+
+from __future__ import annotations
+
+from kit.manifest import schema
+from kit.verbs.output import Output
+
+
+def run(output: Output) -> int:
+    output.json(schema())
+    return 0

@@ -1,0 +1,73 @@
+"""What the pretend engine is told by the environment, besides vLLM's own flags."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Seconds, bytes, tokens. `ledger` None on device cuda means: there is no GPU here."""
+
+    device: Literal["cuda", "cpu"] = "cuda"
+    ledger: Path | None = None
+    total_bytes: int | None = None
+    weights_bytes: int | None = None
+    phase_seconds: float = 0.1
+    hold: Path | None = None
+    tokens_per_second: float = 500.0
+    stop_seconds: float | None = None
+    free_delay: float | None = None
+    fault: str = ""
+    fault_once: Path | None = None
+    api_key: str | None = None
+    runtime_lora: bool = False
+    dev_mode: bool = False
+    hf_home: Path = Path("/root/.cache/huggingface")
+    cpu_kv_gib: int | None = None
+    long_len_allowed: bool = False
+
+
+def _number(env: Mapping[str, str], name: str) -> float | None:
+    text = env.get(name, "")
+    return float(text) if text else None
+
+
+def _whole(env: Mapping[str, str], name: str) -> int | None:
+    text = env.get(name, "")
+    return int(text) if text else None
+
+
+def _path(env: Mapping[str, str], name: str) -> Path | None:
+    text = env.get(name, "")
+    return Path(text) if text else None
+
+
+def read_settings(env: Mapping[str, str]) -> Settings:
+    """The environment -> Settings. Raises ValueError for a number that is none."""
+    device: Literal["cuda", "cpu"] = "cpu" if env.get("PRETEND_DEVICE", "cuda") == "cpu" else "cuda"
+    tokens = _number(env, "PRETEND_TOKENS_PER_SECOND")
+    phase = _number(env, "PRETEND_SPEED")
+    home = Path(env.get("HOME", "/root"))
+    return Settings(
+        device=device,
+        ledger=_path(env, "PRETEND_LEDGER"),
+        total_bytes=_whole(env, "PRETEND_TOTAL"),
+        weights_bytes=_whole(env, "PRETEND_WEIGHTS"),
+        phase_seconds=0.1 if phase is None else phase,
+        hold=_path(env, "PRETEND_HOLD"),
+        tokens_per_second=500.0 if tokens is None else tokens,
+        stop_seconds=_number(env, "PRETEND_STOP"),
+        free_delay=_number(env, "PRETEND_FREE_DELAY"),
+        fault=env.get("PRETEND_FAULT", ""),
+        fault_once=_path(env, "PRETEND_FAULT_ONCE"),
+        api_key=env.get("VLLM_API_KEY") or None,
+        runtime_lora=env.get("VLLM_ALLOW_RUNTIME_LORA_UPDATING", "") in ("1", "true", "True"),
+        dev_mode=env.get("VLLM_SERVER_DEV_MODE", "") in ("1", "true"),
+        hf_home=Path(env.get("HF_HOME") or home / ".cache" / "huggingface"),
+        cpu_kv_gib=_whole(env, "VLLM_CPU_KVCACHE_SPACE"),
+        long_len_allowed=env.get("VLLM_ALLOW_LONG_MAX_MODEL_LEN", "") in ("1", "true"),
+    )

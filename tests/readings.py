@@ -1,0 +1,73 @@
+"""Recorded workers, and what the bill says of them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from kit.facts import Facts
+from kit.kv import KvCost, kv_cost
+from kit.memory import Card, Setting, capture_sizes, rest_lines
+from kit.recorded import read_recorded
+from kit.units import MIB
+from kit.versions import ways
+
+RECORDED = Path(__file__).parent / "recorded"
+HOPPER = Card("9.0", ways((0, 26)))
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One worker as it was run, and what the driver said of its process, in MiB."""
+
+    id: str
+    held_out: bool
+    facts: Facts
+    setting: Setting
+    kv_bytes: int
+    logged_weights_gib: float
+    kv_tokens: int
+    rest_mib: int
+    loaded_mib: int | None
+
+    @property
+    def kv(self) -> KvCost:
+        return kv_cost(self.facts, self.setting.context, self.setting.kv_dtype, self.setting.block_tokens)
+
+    @property
+    def billed_mib(self) -> float:
+        rest = sum(line.bytes for line in rest_lines(self.facts, self.setting, HOPPER))
+        return (rest + self.kv.driver_bytes(self.kv_bytes)) / MIB
+
+
+def readings() -> list[Reading]:
+    """All workers recorded on the H200."""
+    facts = read_recorded(RECORDED / "h200-facts.json")
+    data = json.loads((RECORDED / "h200-footprints.json").read_text())
+    return [_reading(entry, facts) for entry in data["readings"]]
+
+
+def _reading(entry: dict[str, Any], facts: dict[str, Facts]) -> Reading:
+    setting = Setting(
+        context=entry["context"],
+        requests=entry["requests"],
+        batched_tokens=entry["batched_tokens"],
+        kv_dtype=entry.get("kv_dtype", "auto"),
+        pooling=entry.get("pooling", False),
+        lora_slots=entry.get("lora_slots", 0),
+        lora_rank=entry.get("lora_rank", 0),
+    )
+    sizes = () if entry["eager"] else tuple(entry.get("sizes") or capture_sizes(setting))
+    return Reading(
+        id=entry["id"],
+        held_out=entry["split"] != "fit",
+        facts=facts[entry["model"]],
+        setting=replace(setting, sizes=sizes),
+        kv_bytes=entry["kv_bytes"],
+        logged_weights_gib=entry["logged_weights_gib"],
+        kv_tokens=entry["kv_tokens"],
+        rest_mib=entry["rest_mib"],
+        loaded_mib=entry["loaded_mib"],
+    )

@@ -1,0 +1,84 @@
+"""What a printed compose file must say, stated from the Stack and apart from the template: the data that a YAML reader
+finds, with `$` still doubled and secrets still `${NAME:?why}`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kit.stack import Mount, Secret, Service, Stack
+
+
+def said(stack: Stack) -> dict[str, Any]:
+    """The whole document."""
+    document: dict[str, Any] = {
+        "name": dollars(stack.project),
+        "services": {service.name: _service(service) for service in stack.services},
+        "networks": {network.name: {"internal": network.internal} for network in stack.networks},
+    }
+    return document | ({"volumes": dict.fromkeys(stack.volumes)} if stack.volumes else {})
+
+
+def dollars(value: str | Secret) -> str:
+    """A value as Compose wants it before it replaces variables."""
+    if isinstance(value, Secret):
+        return f"${{{value.name}:?{value.why}}}" if value.required else f"${{{value.name}:-}}"
+    return value.replace("$", "$$")
+
+
+def _service(service: Service) -> dict[str, Any]:
+    fields: dict[str, Any] = {
+        "image": dollars(service.image),
+        "entrypoint": None if service.entrypoint is None else [dollars(item) for item in service.entrypoint],
+        "command": [dollars(item) for item in service.command],
+        "environment": {name: dollars(value) for name, value in service.environment},
+        "deploy": _deploy(service),
+        "depends_on": {name: {"condition": condition} for name, condition in service.depends_on},
+        "healthcheck": _health(service),
+        "networks": {p.network: {"aliases": list(p.aliases)} if p.aliases else None for p in service.networks},
+        "ports": [
+            {"host_ip": p.bind, "published": str(p.published), "target": p.target, "protocol": "tcp"}
+            for p in service.ports
+        ],
+        "volumes": [_mount(mount) for mount in service.mounts if mount.kind != "tmpfs"],
+        "tmpfs": [f"{mount.target}:{mount.source}" for mount in service.mounts if mount.kind == "tmpfs"],
+        "shm_size": service.shm_bytes,
+        "user": service.user,
+        "read_only": service.read_only,
+        "init": service.init,
+        "cap_drop": list(service.cap_drop),
+        "security_opt": list(service.security_opt),
+        "restart": service.restart,
+        "stop_grace_period": f"{service.stop_grace}s",
+        "logging": {
+            "driver": "json-file",
+            "options": {"max-size": str(service.logs.bytes), "max-file": str(service.logs.files)},
+        },
+        "labels": {name: dollars(value) for name, value in service.labels},
+    }
+    return {key: value for key, value in fields.items() if value not in (None, False, [], {})}
+
+
+def _deploy(service: Service) -> dict[str, Any] | None:
+    if service.device is None:
+        return None
+    request = {"driver": service.device.driver, "device_ids": [service.device.id], "capabilities": ["gpu"]}
+    return {"resources": {"reservations": {"devices": [request]}}}
+
+
+def _health(service: Service) -> dict[str, Any] | None:
+    health = service.health
+    if health is None:
+        return None
+    return {
+        "test": ["CMD", *(dollars(item) for item in health.command)],
+        "interval": f"{health.interval}s",
+        "timeout": f"{health.timeout}s",
+        "retries": health.retries,
+        "start_period": f"{health.start_period}s",
+    }
+
+
+def _mount(mount: Mount) -> dict[str, Any]:
+    fields: dict[str, Any] = {"type": mount.kind, "source": dollars(mount.source), "target": dollars(mount.target)}
+    fields |= {"read_only": True} if mount.read_only else {}
+    return fields | ({"bind": {"create_host_path": False}} if mount.kind == "bind" else {})
