@@ -1,4 +1,4 @@
-"""What would fit, when the manifest does not: edits that were tried by the planner itself before they are given. Pure."""
+"""What would fit, when the manifest does not: edits that the planner itself tried before they are given. Pure."""
 
 from __future__ import annotations
 
@@ -70,10 +70,15 @@ def bill(asked: Asked, solution: Solution) -> str:
         rung = solution.rung(number)
         kv = rung.kv.driver_bytes(rung.kv.minimum_bytes)
         rows.append(f"{worker.service:<24} {gib(rung.need):>12}  {rung.said()}")
-        lines = [*rung.lines, Line("kv cache, one request", kv, f"{rung.setting.context:,} tokens x {rung.kv.token_bytes:,} B")]
+        lines = [
+            *rung.lines,
+            Line("kv cache, one request", kv, f"{rung.setting.context:,} tokens x {rung.kv.token_bytes:,} B"),
+        ]
         rows += [f"  {line.what:<22} {gib(line.bytes):>12}  {line.why}" for line in lines if line.bytes]
     advised = advice(asked, solution)
-    ways = "\n".join(f"  - {one.text}" for one in advised) or "  - nothing smaller of this manifest: take smaller models"
+    ways = (
+        "\n".join(f"  - {one.text}" for one in advised) or "  - nothing smaller of this manifest: take smaller models"
+    )
     return "\n".join(rows) + "\nwhat would fit (each alone):\n" + ways
 
 
@@ -118,7 +123,9 @@ def _loosened(asked: Asked, solution: Solution) -> Advice | None:
 
 
 def _free_graphs(manifest: Manifest) -> tuple[tuple[Path, Any], ...]:
-    return tuple((("models", i, "graphs"), "auto") for i, m in enumerate(manifest.models) if m.graphs in ("full", "small"))
+    return tuple(
+        (("models", i, "graphs"), "auto") for i, m in enumerate(manifest.models) if m.graphs in ("full", "small")
+    )
 
 
 def _shorter(asked: Asked, index: int, also: tuple[tuple[Path, Any], ...]) -> Advice | None:
@@ -190,5 +197,3 @@ def _last(asked: Asked, solution: Solution) -> tuple[Advice, ...]:
         card = up(asked.gpu.total_bytes + solution.missing, MIB)
         found.append(Advice((), f"a card of {gib(card)} or more"))
     return tuple(found)
-
-

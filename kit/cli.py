@@ -22,7 +22,9 @@ File = Annotated[Path, typer.Argument(metavar="[FILE]", help="The manifest.", sh
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Card = Annotated[
     str | None,
-    typer.Option("--gpu", metavar="G", help="The card: a recorded gpu.json, a size such as 16GiB, or live to ask the driver."),
+    typer.Option(
+        "--gpu", metavar="G", help="The card: a recorded gpu.json, a size such as 16GiB, or live to ask the driver."
+    ),
 ]
 MANIFEST = Path("monogpu.yaml")
 
@@ -37,7 +39,9 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def _root(
-    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
 ) -> None:
     pass
 
@@ -83,7 +87,9 @@ def plan(
 def render(
     file: File = MANIFEST,
     gpu: Card = None,
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="Default: docker-compose.yaml beside FILE; - prints.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Default: docker-compose.yaml beside FILE; - prints.")
+    ] = None,
     target: Annotated[str, typer.Option("--target", help="What to print for: compose.")] = "compose",
     check: Annotated[bool, typer.Option("--check", help="Write nothing; fail when the file on disk differs.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace a file that was edited by hand.")] = False,

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields
+from math import prod
 from typing import Any, TypeVar, cast
 
 from kit.adapter import AdapterFacts, adapter_from_config
@@ -35,7 +36,7 @@ class Facts:
     """One model. Sizes count elements; `dtype` is what the engine will serve it in (bfloat16, float16, float32),
     `stored_dtype` what config.json says; `max_position` is the longest context the engine takes; `rope_elements` counts
     the cos/sin tables on the card; `experts` are those of one layer; `from_headers` is False where the tensors are
-    counted from config.json."""
+    counted from config.json; `unpacked` are the parameters that a quantised file stores packed, 0 where unknown."""
 
     source: str
     revision: str | None
@@ -61,11 +62,13 @@ class Facts:
     stored_dtype: str = ""
     rope_elements: int = 0
     experts: int = 0
+    unpacked: int = 0
 
     @property
     def parameters(self) -> int:
-        """All elements as stored, tied heads counted once. Packed formats keep several parameters in one element."""
-        return sum(t.parameters * t.count for t in self.tensors)
+        """All parameters, tied heads counted once. Where packed formats keep several in one element and the family is
+        not counted, the elements as stored."""
+        return self.unpacked or sum(t.parameters * t.count for t in self.tensors)
 
     @property
     def checkpoint_bytes(self) -> int:
@@ -114,6 +117,7 @@ def from_config(
         stored_dtype=kept_in,
         rope_elements=rope_elements(c),
         experts=c.number("num_experts", c.number("n_routed_experts", 0)),
+        unpacked=_unpacked(c),
     )
 
 
@@ -147,11 +151,7 @@ def kv_bytes_per_token(facts: Facts, kv_dtype_bytes: int = 2) -> int:
 
 def to_json(facts: Facts | AdapterFacts) -> dict[str, Any]:
     """What a facts.json keeps; defaults are left out. `from_json` gives back an equal value."""
-    return {
-        field.name: _plain(getattr(facts, field.name))
-        for field in fields(facts)
-        if field.default is MISSING or getattr(facts, field.name) != field.default
-    }
+    return _said(facts)
 
 
 def from_json(data: object) -> Facts | AdapterFacts:
@@ -171,11 +171,20 @@ def _built(kind: type[T], data: Mapping[str, object]) -> T:
     return kind(**values)
 
 
+def _said(value: Any) -> dict[str, Any]:
+    """A dataclass as an object of what differs from its defaults."""
+    return {
+        field.name: _plain(getattr(value, field.name))
+        for field in fields(value)
+        if field.default is MISSING or getattr(value, field.name) != field.default
+    }
+
+
 def _plain(value: object) -> object:
     if isinstance(value, Tensor):
         return f"{value.count} x {value.dtype}{list(value.shape)} {value.name}"
     if isinstance(value, Attention):
-        return {name: part for name, part in vars(value).items() if part}
+        return _said(value)
     return [_plain(item) for item in value] if isinstance(value, tuple) else value
 
 
@@ -187,6 +196,9 @@ def _value(name: str, wanted: str, value: object) -> object:
         return tuple(_item(name, wanted, item) for item in value)
     known = {"str": str, "int": int, "bool": bool, "None": type(None)}
     kinds = [known[word] for word in wanted.split(" | ") if word in known]
+    words = re.findall(r"\w+", wanted.removeprefix("Literal"))
+    if wanted.startswith("Literal[") and value not in words:
+        raise ModelFilesError(f"{name}: {value!r} is none of {', '.join(words)}")
     if kinds and type(value) not in kinds:
         raise ModelFilesError(f"{name}: {value!r} is no {wanted.removesuffix(' | None')}")
     return value
@@ -210,6 +222,17 @@ def _tensor(text: str) -> Tensor:
         )
     shape = tuple(int(part) for part in match.group(3).split(",") if part.strip())
     return Tensor(match.group(4), match.group(2), shape, int(match.group(1)))
+
+
+def _unpacked(c: Config) -> int:
+    """Parameters of a quantised model by its family's count; 0 when nothing is packed or nobody counted the family."""
+    family = FAMILIES.get(c.architecture)
+    if c.quantization is None or family is None:
+        return 0
+    try:
+        return sum(prod(row.shape) * row.count for row in family(c))
+    except ModelFilesError:
+        return 0
 
 
 def _counted(c: Config, kept_in: str) -> tuple[Tensor, ...]:

@@ -1,4 +1,4 @@
-"""What a model's own `args` change about its memory. The manifest refuses the flags that the plan owns; these remain."""
+"""What a model's own `args` change about its memory. Flags that the plan owns are refused before."""
 
 from __future__ import annotations
 

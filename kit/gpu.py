@@ -27,7 +27,8 @@ class Process:
 class Gpu:
     """A card (kind cuda) or the host's own memory (kind host, when the manifest says `gpu.device: none`).
 
-    `assumed` names what nobody measured, in words for the bill; `origin` says where the rest comes from."""
+    `assumed` names what nobody measured, in words for the bill; `origin` says where the rest comes from; `limit_bytes`
+    is gpu.memory on a card that is larger: the rest is left alone."""
 
     name: str
     total_bytes: int
@@ -40,6 +41,7 @@ class Gpu:
     assumed: tuple[str, ...] = ()
     kind: Literal["cuda", "host"] = "cuda"
     origin: str = ""
+    limit_bytes: int | None = None
 
 
 class GpuError(KitError):
@@ -66,7 +68,7 @@ def host(total: int, available: int, origin: str) -> Gpu:
 def to_json(gpu: Gpu) -> dict[str, Any]:
     """The recorded form, as in gpu.json."""
     data = asdict(gpu)
-    for left_out in ("assumed", "kind", "origin"):
+    for left_out in ("assumed", "kind", "origin", "limit_bytes"):
         del data[left_out]
     return data
 
@@ -76,12 +78,14 @@ def from_json(text: str, origin: str) -> Gpu:
     try:
         data = json.loads(text)
     except ValueError as error:
-        raise GpuError(f"{origin}: not JSON ({error}); record it again with `monogpu-kit doctor --record gpu.json`") from None
+        raise GpuError(f"{origin}: not JSON ({error}); `monogpu-kit gpu -o gpu.json` records a card") from None
     if not isinstance(data, Mapping):
         raise GpuError(f"{origin}: a recorded card is one JSON object with name, total_bytes and free_bytes")
     missing = [key for key in ("name", "total_bytes") if key not in data]
     if missing:
-        raise GpuError(f"{origin}: {' and '.join(missing)} missing; a recorded card needs name, total_bytes and free_bytes")
+        raise GpuError(
+            f"{origin}: {' and '.join(missing)} missing; a recorded card needs name, total_bytes and free_bytes"
+        )
     try:
         return _card(data, origin)
     except (TypeError, ValueError, KeyError) as error:
@@ -124,7 +128,9 @@ def ask_driver(device: str, nvml: Any = None) -> Gpu:
     try:
         return _ask(device, nvml)
     except nvml.NVMLError as error:
-        raise GpuError(f"the driver refused to describe card '{device}' ({error}); `nvidia-smi -L` lists the cards") from None
+        raise GpuError(
+            f"the driver refused to describe card '{device}' ({error}); `nvidia-smi -L` lists the cards"
+        ) from None
     finally:
         nvml.nvmlShutdown()
 

@@ -120,7 +120,7 @@ def _source(text: str) -> Source:
     try:
         return parse_source(text)
     except Refused as error:
-        raise ModelFilesError(Problem(f"{text}: {error.what}", error.needed, error.hint)) from error
+        raise ModelFilesError(Problem(error.what, error.needed, error.hint)) from error
 
 
 def _files(source: Source, text: str, folder: Path, hub: Hub | None, weights: bool = True) -> tuple[Files, str | None]:

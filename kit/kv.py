@@ -76,7 +76,9 @@ class KvCost:
         return max(blocks, 0) * self.block_bytes
 
 
-def kv_cost(facts: Facts, context: int, kv_dtype: str = "auto", block_tokens: int = 16, in_flight: int = 4096) -> KvCost:
+def kv_cost(
+    facts: Facts, context: int, kv_dtype: str = "auto", block_tokens: int = 16, in_flight: int = 4096
+) -> KvCost:
     """The pool of `facts` served at `context`. `in_flight` is 2 x max_num_batched_tokens: what a sliding window must
     hold beyond its window while two batches overlap."""
     kinds = [kind for kind in facts.attention if kind.layers and kind.kind != "linear"]
@@ -89,9 +91,7 @@ def kv_cost(facts: Facts, context: int, kv_dtype: str = "auto", block_tokens: in
     if states:
         block = up(ceil(max(kind.state_bytes for kind in states) / per_token), block_tokens)
     size = _group_size([kind.layers for kind in [*kinds, *states]])
-    need = sum(
-        ceil(kind.layers / size) * _blocks(kind, context, block, in_flight) for kind in [*kinds, *states]
-    )
+    need = sum(ceil(kind.layers / size) * _blocks(kind, context, block, in_flight) for kind in [*kinds, *states])
     token_bytes = sum(kind.layers * _token_bytes(kind, element, kv_dtype) for kind in kinds)
     return KvCost(per_token * block, size, need, block, context, token_bytes)
 

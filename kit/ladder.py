@@ -74,7 +74,9 @@ class Step:
 def settings(model: Model, facts: Facts, base: Setting) -> Iterator[tuple[int, Graphs, Setting]]:
     """(stage, graphs, setting) of every rung that the manifest leaves open, best first."""
     requests = _halvings(AUTO_REQUESTS, 1) if model.requests == "auto" else [model.requests]
-    contexts = _halvings(min(AUTO_CONTEXT, facts.max_position), SHORTEST) if model.context == "auto" else [model.context]
+    contexts = (
+        _halvings(min(AUTO_CONTEXT, facts.max_position), SHORTEST) if model.context == "auto" else [model.context]
+    )
     first = replace(base, requests=requests[0], context=contexts[0])
     kinds = _graph_kinds(model, base)
     for stage, kind in enumerate(kinds[:2] if len(kinds) > 1 else kinds):

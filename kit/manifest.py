@@ -176,12 +176,12 @@ class Manifest(Frozen):
     name: Project = Field(
         description="The name of the Compose project. Default: the name of the folder.", examples=["assistants"]
     )
-    gpu: GpuWish = Field(GpuWish(), description="The one card, and how much of it may be used.")
+    gpu: GpuWish = Field(GpuWish(), description="The card. Default: the first one, all of it that is free.")
     start: Literal["sequential", "parallel"] = Field(
         "sequential",
         description="One worker after another, or all at once where every byte is pinned.",
     )
-    router: Router = Field(Router(), description="The one endpoint that clients see.")
+    router: Router = Field(Router(), description="The endpoint. Default: http://127.0.0.1:30000, without a key.")
     models: tuple[Model, ...] = Field(min_length=1, description="The models, started in this order.")
 
 

@@ -87,7 +87,6 @@ def capture_sizes(setting: Setting) -> tuple[int, ...]:
     return tuple(sorted(sizes))
 
 
-
 def rest_lines(facts: Facts, setting: Setting, card: Card) -> tuple[Line, ...]:
     """Every term but the KV cache, for a worker of `facts` run as `setting` on `card`: what it grows to under load."""
     lines = _host_lines(facts) if setting.host else _card_lines(facts, setting, card)
@@ -117,7 +116,9 @@ def _card_lines(facts: Facts, setting: Setting, card: Card) -> list[Line]:
 
 def _weights_why(facts: Facts) -> str:
     read = "read from the weights' headers" if facts.from_headers else "counted from config.json"
-    return f"{facts.parameters:,} parameters in {facts.quantization or facts.dtype}, {read}; fused and rounded as loaded"
+    return (
+        f"{facts.parameters:,} parameters in {facts.quantization or facts.dtype}, {read}; fused and rounded as loaded"
+    )
 
 
 def _adapter_lines(facts: Facts, setting: Setting, known: Constants) -> list[Line]:

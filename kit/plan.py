@@ -130,7 +130,12 @@ def _replicas(asked: Asked, index: int, model: Model, facts: Facts) -> list[Work
     flags = read_flags(model.args)
     rank = max((asked.adapters[a.source].rank for a in model.adapters if a.source in asked.adapters), default=16)
     base = base_setting(
-        flags, way, asked.gpu.kind == "host", model.task != "generate", len(model.adapters), rank if model.adapters else 0
+        flags,
+        way,
+        asked.gpu.kind == "host",
+        model.task != "generate",
+        len(model.adapters),
+        rank if model.adapters else 0,
     )
     card = Card(asked.gpu.compute_capability, way)
     made = rungs(model, facts, base, card)
@@ -227,7 +232,8 @@ def _kv_lines(rung: Rung, kv_bytes: int) -> tuple[Line, ...]:
     kv = rung.kv
     if not kv.tensors:
         return ()
-    said = f"{kv.tokens(kv_bytes):,} tokens x {kv.token_bytes:,} B; {kv_bytes // kv.block_bytes:,} blocks of {kv.block_tokens}"
+    blocks = f"{kv_bytes // kv.block_bytes:,} blocks of {kv.block_tokens}"
+    said = f"{kv.tokens(kv_bytes):,} tokens x {kv.token_bytes:,} B; {blocks}"
     waste = kv.driver_bytes(kv_bytes) - kv_bytes if not rung.setting.host else 0
     lines = [Line("kv cache", kv_bytes, said)]
     if waste:

@@ -1,4 +1,4 @@
-"""What of the card is not the workers': what others hold now, or what the manifest keeps for them, and a margin. Pure."""
+"""What of the card is not the workers': what others hold now, or the manifest keeps for them, and a margin. Pure."""
 
 from __future__ import annotations
 
@@ -17,12 +17,19 @@ def reserved(gpu: Gpu, wished: int | None) -> tuple[Line, ...]:
     A reserve that is wished for covers what others hold now, as long as they hold no more than that."""
     held = max(gpu.total_bytes - gpu.free_bytes, 0)
     margin = HOST_MARGIN if gpu.kind == "host" else MARGIN
+    kept = (gpu.total_bytes - gpu.limit_bytes) if gpu.limit_bytes is not None else 0
+    if kept > held:
+        left = Line("beyond gpu.memory", kept, f"the manifest plans for {size(gpu.total_bytes - kept)} of the card")
+        return (left, Line("margin", margin if wished is None else wished, "kept free"))
     if wished is not None and wished >= held:
         return (Line("reserve", wished, _why_wished(gpu, held)),)
     lines = _held(gpu, held)
     if wished is not None:
         return (*lines, Line("margin", margin, f"others hold more than the reserve of {size(wished)}"))
-    return (*lines, Line("margin", margin, "kept free: the driver, fragmentation, a desktop's next window"))
+    why = (
+        "the system and its file cache" if gpu.kind == "host" else "the driver, fragmentation, a desktop's next window"
+    )
+    return (*lines, Line("margin", margin, f"kept free: {why}"))
 
 
 def _why_wished(gpu: Gpu, held: int) -> str:

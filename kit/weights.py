@@ -7,7 +7,6 @@ vLLM joins q, k and v into one tensor, gate and up into another, and a layer's e
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
 
 from kit.facts import Facts
 from kit.tensors import DTYPE_BYTES, Tensor
@@ -74,5 +73,3 @@ def lora_bytes(facts: Facts, slots: int, rank: int) -> int:
     q, kv = facts.heads * facts.head_dim, facts.kv_heads * facts.head_dim
     layer = (3 * h + q + 2 * kv) + (q + h) + (2 * h + 2 * i) + (i + h)
     return slots * rank * SERVED.get(facts.dtype, 2) * facts.layers * layer
-
-

@@ -38,7 +38,8 @@ class HubServer:
 
     def add(self, name: str, files: dict[str, bytes], gated: bool = False) -> str:
         """A repository with one commit, which main points to; returns the commit."""
-        commit = hashlib.sha1(repr((name, sorted(files.items()))).encode()).hexdigest()
+        digests = [(file, hashlib.sha1(body).hexdigest()) for file, body in sorted(files.items())]
+        commit = hashlib.sha1(repr((name, digests)).encode()).hexdigest()
         self.repos[name] = Repo(files, {"main": commit, commit: commit}, gated)
         return commit
 

@@ -82,7 +82,7 @@ class Rig:
         log = self.folder / f"worker-{len(self.workers)}.log"
         settings = {"PRETEND_LEDGER": str(self.card_file), "PRETEND_SPEED": "0.005", **(env or {})}
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("PRETEND_", "VLLM_", "HF_"))}
-        words = [sys.executable, "-m", "pretend", model, "--host", "127.0.0.1", "--port", "0", *flags]
+        words = [sys.executable, "-S", "-m", "pretend", model, "--host", "127.0.0.1", "--port", "0", *flags]
         with log.open("wb") as out:
             process = subprocess.Popen(
                 words,

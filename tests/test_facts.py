@@ -110,7 +110,7 @@ FACTS = st.builds(
     attention=st.lists(ATTENTION, max_size=3).map(tuple), tensors=st.lists(TENSOR, max_size=5).map(tuple),
     rotary_dim=NUMBER, quantization=st.none() | TEXT, experts_per_token=NUMBER, expert_intermediate=NUMBER,
     from_headers=st.booleans(), chat_template=st.none() | st.booleans(), stored_dtype=TEXT, rope_elements=NUMBER,
-    experts=NUMBER,
+    experts=NUMBER, unpacked=NUMBER,
 )  # fmt: skip
 ADAPTER = st.builds(
     AdapterFacts, TEXT, st.none() | TEXT, NUMBER, TEXT, st.lists(TEXT).map(tuple), st.lists(TEXT).map(tuple)
@@ -142,7 +142,7 @@ def test_recorded_facts_are_a_dozen_readable_lines() -> None:
         ({"tensors": ["2 x BF17[3] w"]}, "is not like '24 x BF16[896, 896]"),
         ({"tensors": [3]}, "tensors: 3 is not what belongs there"),
         ({"attention": [{"kind": "full"}]}, "'layers' is missing"),
-        ({"attention": [{"kind": "odd", "layers": 1}]}, "kind: 'odd'"),
+        ({"attention": [{"kind": "odd", "layers": 1}]}, "kind: 'odd' is none of full, sliding, mla, linear"),
     ],
 )
 def test_recorded_facts_that_are_wrong_say_which_word(changes: dict[str, Any], said: str) -> None:

@@ -60,12 +60,13 @@ BESIDE = {"Alibaba-NLP/gte-multilingual-base": 768 + 1}
 def config_of(name: str) -> dict[str, object]:
     config = RECORDED[name]["config"]
     outer = {"architectures": [config["architecture"]], "torch_dtype": config["torch_dtype"]}
+    outer |= AWQ if name.endswith("-AWQ") else {}
     more = MORE.get(name, {})
     return outer | more if "text_config" in more else outer | config | more
 
 
-def facts_of(name: str, **more: object) -> Facts:
-    return from_config(name, None, config_of(name) | more)
+def facts_of(name: str) -> Facts:
+    return from_config(name, None, config_of(name))
 
 
 @pytest.mark.parametrize("name", [name for name in RECORDED if name not in REFUSED])
@@ -90,7 +91,7 @@ STORED_TWICE = {"Qwen/Qwen3-0.6B": 151936 * 1024, "Qwen/Qwen3-1.7B": 151936 * 20
 
 @pytest.mark.parametrize("name", [name for name in RECORDED if name not in REFUSED])
 def test_bytes_counted_from_config_are_the_size_of_the_files(name: str) -> None:
-    facts = facts_of(name, **(AWQ if name.endswith("-AWQ") else {}))
+    facts = facts_of(name)
     stored = facts.checkpoint_bytes + 2 * STORED_TWICE.get(name, 0)
     assert stored / GIB == pytest.approx(RECORDED[name]["expected"]["safetensors_total_gib"], abs=0.02)
 

@@ -69,7 +69,8 @@ def test_a_silent_file_is_taken_for_the_widest_of_its_types(dtypes: list[str], e
     ("names", "expected"),
     [
         (["consolidated.safetensors", "model.safetensors"], ["model.safetensors"]),
-        (["consolidated.00.safetensors", "consolidated.01.safetensors"], ["consolidated.00.safetensors", "consolidated.01.safetensors"]),
+        (["consolidated.0.safetensors", "consolidated.1.safetensors"],
+         ["consolidated.0.safetensors", "consolidated.1.safetensors"]),
         (["b.safetensors", "a.safetensors", "consolidated.safetensors"], ["a.safetensors", "b.safetensors"]),
         (["adapter_model.safetensors", "original/model.safetensors", "model.bin"], []),
         (["model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors", "model.safetensors.index.json"],

@@ -80,7 +80,9 @@ def _summary(plan: Plan) -> RenderableType:
 
 def _row(share: Share) -> tuple[str, ...]:
     weights, kv = _of(share, "weights"), _of(share, "kv cache")
-    at_once = f"{min(share.concurrency, share.requests):.1f} of {share.requests}" if share.kv_tokens else f"{share.requests}"
+    at_once = (
+        f"{min(share.concurrency, share.requests):.1f} of {share.requests}" if share.kv_tokens else f"{share.requests}"
+    )
     graphs = f"up to {share.capture_sizes[-1]}" if share.capture_sizes else "off"
     return (
         share.service,
@@ -103,7 +105,8 @@ def _details(plan: Plan) -> RenderableType:
     table.add_column(no_wrap=True)
     table.add_column(justify="right", no_wrap=True)
     table.add_column(style="dim")
-    table.add_row(plan.gpu.name, size(plan.gpu.total_bytes), "what the driver lets programs use", style="bold")
+    what = "gpu.memory" if plan.gpu.kind == "host" else "what the driver lets programs use"
+    table.add_row(plan.gpu.name, size(plan.gpu.total_bytes), plan.gpu.origin or what, style="bold")
     for line in plan.reserved:
         table.add_row(f"  {line.what}", f"-{size(line.bytes)}", line.why)
     for share in plan.shares:

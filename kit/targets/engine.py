@@ -77,4 +77,4 @@ def refused(doing: str, said: str, hint: str = "") -> TargetError:
 
 def is_local(client: DockerClient) -> bool:
     """Whether the Engine sees this machine's files and ports: it is reached by a socket, not over a network."""
-    return "localunixsocket" in client.api.base_url or client.api.base_url.startswith("npipe")
+    return client.api.base_url in ("http+docker://localhost", "http+docker://localnpipe")

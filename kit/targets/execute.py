@@ -60,7 +60,7 @@ def _walk(walk: Walk, operations: Sequence[Operation]) -> tuple[ServiceResult, .
                 seconds = 0.0 if one.verb == "keep" else walk.clock.now() - one.at
                 ready.setdefault(name, ServiceResult(name, one.verb, seconds, verdict.words))
         if len(ready) == before:
-            walk.clock.sleep(walk.pause)
+            walk.clock.sleep(walk.clock.pause)
     return tuple(ready[op.name] for op in operations)
 
 

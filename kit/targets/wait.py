@@ -26,10 +26,11 @@ LOG_SHOWN = 25  # lines that are shown
 
 @dataclass(frozen=True)
 class Clock:
-    """Seconds that only go forward, and waiting."""
+    """Seconds that only go forward, and waiting: `pause` lies between two looks."""
 
     now: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
+    pause: float = 0.5
 
 
 CLOCK = Clock()
@@ -38,8 +39,7 @@ CLOCK = Clock()
 @dataclass(frozen=True)
 class Walk:
     """What every step of `up` needs. `hashes` and `version` are Compose's; `timeout` is how many seconds one service
-    may take, None for as long as its health check says; `usual` is how many it took last time; `pause` lies between
-    two looks."""
+    may take, None for as long as its health check says; `usual` is how many it took last time."""
 
     client: DockerClient
     project: ProjectSpec
@@ -49,7 +49,6 @@ class Walk:
     timeout: float | None = None
     usual: Mapping[str, float] = field(default_factory=dict)
     clock: Clock = CLOCK
-    pause: float = 0.5
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,9 @@ def write_atomically(path: Path, text: str, mode: int = 0o644) -> None:
     name = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile("w", dir=path.parent, prefix=f".{path.name}.", delete=False, encoding="utf-8") as file:
+        with tempfile.NamedTemporaryFile(
+            "w", dir=path.parent, prefix=f".{path.name}.", delete=False, encoding="utf-8"
+        ) as file:
             name = file.name
             file.write(text)
             file.flush()

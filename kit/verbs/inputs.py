@@ -58,7 +58,7 @@ def choose_gpu(project: Project, asked: str | None) -> Gpu:
         return cards.from_size(f"{wish.memory}", "gpu.memory")
     if not asked and recorded.exists():
         return cards.from_json(recorded.read_text(encoding="utf-8"), "recorded in gpu.json")
-    return cards.ask_driver(wish.device)
+    return replace(cards.ask_driver(wish.device), limit_bytes=wish.memory)
 
 
 def _given(asked: str) -> Gpu:
@@ -67,7 +67,9 @@ def _given(asked: str) -> Gpu:
         try:
             return cards.from_json(path.read_text(encoding="utf-8"), f"recorded in {path.name}")
         except OSError as error:
-            raise cards.GpuError(f"{asked} cannot be read: {error.strerror}; record a card with `monogpu-kit gpu`") from None
+            raise cards.GpuError(
+                f"{asked} cannot be read: {error.strerror}; `monogpu-kit gpu -o gpu.json` records a card"
+            ) from None
     return cards.from_size(asked, "given as a size")
 
 

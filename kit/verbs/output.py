@@ -68,7 +68,14 @@ class Output:
         if self.as_json:
             from kit.report.plan_json import problems_json
 
-            self.json({"ok": False, "exit_code": error.exit_code, "problems": problems_json(error), "evidence": error.evidence})
+            self.json(
+                {
+                    "ok": False,
+                    "exit_code": error.exit_code,
+                    "problems": problems_json(error),
+                    "evidence": error.evidence,
+                }
+            )
         for problem in error.problems:
             self.say(str(problem))
         if error.evidence and not self.as_json:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from pathlib import Path
 
 from kit.errors import KitError, ManifestError
-from kit.render import Keep, Refuse, Rendered, Write, beside, decide_write, render
-from kit.stack import File, assemble
+from kit.render import Keep, Refuse, Rendered, Write, beside, checksum, decide_write, render
+from kit.stack import assemble
 from kit.verbs.files import read_text, write_atomically
 from kit.verbs.inputs import Project, located, planned, read_project
 from kit.verbs.output import Output
 
 COMPOSE = "docker-compose.yaml"
+LOCK = "monogpu.lock.yaml"
+FROM = "printed from manifest "
 DIFFERS = 1
 WHY = {
     "edited": "it was edited by hand since it was printed",
@@ -39,20 +43,29 @@ def printed(project: Project, gpu: str | None) -> Rendered:
     """The walk up to the file's text."""
     plan = planned(project, gpu)
     try:
-        return render(assemble(plan))
+        stack = assemble(plan)
     except KitError as error:
         raise located(error, project.document) from None
+    return render(replace(stack, header=(*stack.header, "", f"{FROM}{digest_of(project)}")))
+
+
+def digest_of(project: Project) -> str:
+    """16 hexadecimal digits that change with what the manifest says, not with how it is written, and with the lock."""
+    lock = read_text(project.folder / LOCK) or ""
+    return checksum(project.manifest.model_dump_json() + lock)
+
+
+def printed_from(compose: str) -> str | None:
+    """The digest of the manifest that a compose file was printed from."""
+    found = re.search(rf"^# {FROM}([0-9a-f]{{16}})$", compose, re.MULTILINE)
+    return found.group(1) if found else None
 
 
 def _all(path: Path, rendered: Rendered) -> list[tuple[Path, str, str | None]]:
     """(where, what, checksum recorded for what is there now) of the compose file and of those beside it."""
     recorded = beside(read_text(path) or "")
     files: list[tuple[Path, str, str | None]] = [(path, rendered.compose, None)]
-    return files + [(path.parent / f.path, f.text, recorded.get(f.path, "")) for f in _files(rendered)]
-
-
-def _files(rendered: Rendered) -> tuple[File, ...]:
-    return rendered.files
+    return files + [(path.parent / f.path, f.text, recorded.get(f.path, "")) for f in rendered.files]
 
 
 def _check(output: Output, path: Path, rendered: Rendered) -> int:

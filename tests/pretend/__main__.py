@@ -10,23 +10,15 @@ from collections.abc import Mapping, Sequence
 from types import FrameType
 from typing import NoReturn
 
-from . import VERSION, admin, errors
 from .argv import Args, parse_args
-from .config import Config, resolve
 from .engine import Engine
 from .errors import StartError
-from .faults import Fault, before_card, before_engine, due, parse_fault
-from .footprint import footprint
-from .host import host_memory, start_on_host
-from .ledger import Card, Holder, ensure, read
+from .faults import due, parse_fault
+from .launch import launch
 from .log import Log, say_failure
-from .models import Shape, read_shape
 from .server import Server
-from .settings import Settings, read_settings
-from .start import Cache, Start
-from .worker import start_on_card
+from .settings import read_settings
 
-ENGINE_NAME = "VLLM::EngineCore"
 SETTLE_SECONDS = 2.0
 
 
@@ -39,7 +31,7 @@ def main(words: Sequence[str], env: Mapping[str, str]) -> int:
     try:
         fault = due(parse_fault(settings.fault), settings.fault_once)
         server = Server(args.host or "0.0.0.0", args.port)
-        engine = _start(args, settings, fault, api, core)
+        engine = launch(args, settings, fault, api, core)
         _serve(server, engine, args, api)
     except StartError as error:
         say_failure(error, core, api)
@@ -52,54 +44,6 @@ def main(words: Sequence[str], env: Mapping[str, str]) -> int:
 
 def _interrupt(_number: int, _frame: FrameType | None) -> NoReturn:
     raise KeyboardInterrupt("terminated")
-
-
-def _start(args: Args, settings: Settings, fault: Fault, api: Log, core: Log) -> Engine:
-    """Reads the model, takes the card and brings the adapters in. Raises StartError."""
-    api.info("api_utils.py:345", f"vLLM server version {VERSION}, serving model {args.model}")
-    api.info("api_utils.py:273", f"non-default args: {dict(args.given)}")
-    if error := before_engine(fault, args.model):
-        raise error
-    cpu = settings.device == "cpu"
-    if not cpu and settings.ledger is None:
-        raise errors.no_gpu()
-    shape = read_shape(
-        args.model, args.revision, args.dtype, args.load_format, settings.hf_home, settings.weights_bytes
-    )
-    card = _card(settings)
-    config = resolve(args, shape, card.total_bytes if card else 0, cpu, settings.long_len_allowed)
-    _say_config(api, shape, config)
-    start = Start(args, settings, config, footprint(args, shape, config), fault, core)
-    core.info("core.py:116", f"Initializing a V1 LLM engine (v{VERSION}) with config: model='{args.model}'")
-    if error := before_card(fault):
-        raise error
-    engine = Engine(start, shape, _cache(start, settings, card), api)
-    for one in args.loras:
-        admin.check_adapter(engine, one)
-        engine.adapters[one.name] = one
-        api.info("serving.py:200", f"Loaded new LoRA adapter: name '{one.name}', path '{one.path}'")
-    return engine
-
-
-def _card(settings: Settings) -> Card | None:
-    if settings.device == "cpu" or settings.ledger is None:
-        return None
-    fresh = Card() if settings.total_bytes is None else Card(total_bytes=settings.total_bytes)
-    ensure(settings.ledger, fresh)
-    return read(settings.ledger)
-
-
-def _cache(start: Start, settings: Settings, card: Card | None) -> Cache:
-    if card is None or settings.ledger is None:
-        return start_on_host(start, *host_memory())
-    return start_on_card(start, Holder(settings.ledger, ENGINE_NAME, settings.free_delay))
-
-
-def _say_config(api: Log, shape: Shape, config: Config) -> None:
-    api.info("model.py:600", f"Resolved architecture: {shape.architecture}")
-    api.info("model.py:1890", f"Using max model len {config.max_model_len}")
-    tokens = config.max_num_batched_tokens
-    api.info("scheduler.py:248", f"Chunked prefill is enabled with max_num_batched_tokens={tokens}.")
 
 
 def _serve(server: Server, engine: Engine, args: Args, api: Log) -> None:

@@ -16,10 +16,12 @@ from kit.targets import compose
 from kit.targets.events import Event
 from kit.targets.observe import containers
 from kit.targets.snapshot import Container
+from kit.targets.wait import Clock
 
 if TYPE_CHECKING:
     from docker import DockerClient
 
+QUICK = Clock(pause=0.1)
 IMAGE = "monogpu/base:1"  # scripts/build-images makes it: a small Debian with python3
 
 
@@ -39,7 +41,7 @@ class Project:
         (self.folder / compose.FILE).write_text(text)
 
     def up(self, **more: Any) -> compose.UpResult:
-        return compose.up(self.folder, self.client, self.environ, self.events.append, **more)
+        return compose.up(self.folder, self.client, self.environ, self.events.append, clock=QUICK, **more)
 
     def planned(self) -> list[str]:
         return [str(op) for op in self.up(dry_run=True).operations]

@@ -108,8 +108,10 @@ def settled(attrs: dict[str, Any]) -> dict[str, str]:
     them as `Binds`."""
     asked = {key: value for key, value in attrs["HostConfig"].items() if key not in ("Binds", "Mounts")}
     named = attrs["Config"]["Hostname"] != attrs["Id"][:12]
+    labels = dict(attrs["Config"]["Labels"])
+    labels[bodies.DEPENDS_ON] = sorted(labels[bodies.DEPENDS_ON].split(","))  # Compose has no order of its own
     config = {key: value for key, value in attrs["Config"].items() if key != "Hostname" or named}
-    return flat(attrs | {"HostConfig": asked, "Config": config})
+    return flat(attrs | {"HostConfig": asked, "Config": config | {"Labels": labels}})
 
 
 def flat(value: Any, path: tuple[str, ...] = ()) -> dict[str, str]:

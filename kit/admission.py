@@ -1,0 +1,53 @@
+"""Before anything starts: is this the card that the file was planned for, and has it room for what will start? Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from kit.errors import Problem
+from kit.gpu import Gpu
+from kit.units import MIB, gib, size
+
+# Drivers of one card report totals that differ by a few MiB from version to version.
+SAME_CARD = 64 * MIB
+
+
+@dataclass(frozen=True)
+class Promise:
+    """What the file on disk says of one worker: its planned footprint and the card it was planned for."""
+
+    service: str
+    bytes: int
+    card: str
+    card_bytes: int
+
+
+def wrong_card(promises: tuple[Promise, ...], gpu: Gpu) -> Problem | None:
+    """A file that was printed for another card: its shares are fractions of another total."""
+    for promise in promises:
+        known = promise.card in (gpu.uuid, gpu.name) or not promise.card.startswith("GPU-")
+        if known and abs(promise.card_bytes - gpu.total_bytes) <= SAME_CARD:
+            continue
+        return Problem(
+            f"the compose file was planned for {promise.card} with {gib(promise.card_bytes)}, "
+            f"and this machine's card is {gpu.name} ({gpu.uuid or 'no UUID'}) with {gib(gpu.total_bytes)}",
+            "needed: `monogpu-kit render --gpu live`, which plans for this card",
+        )
+    return None
+
+
+def no_room(starting: tuple[Promise, ...], gpu: Gpu, ours: Mapping[int, int]) -> Problem | None:
+    """The workers that will start need more than is free. `ours` maps the pids of this stack's own processes, which
+    give their memory back before that, to bytes."""
+    needed = sum(promise.bytes for promise in starting)
+    free = gpu.free_bytes + sum(ours.values())
+    if needed <= free:
+        return None
+    holders = [f"{p.name} (pid {p.pid}) holds {size(p.bytes)}" for p in gpu.processes if p.pid not in ours and p.bytes]
+    names = ", ".join(promise.service for promise in starting)
+    return Problem(
+        f"{names} need {gib(needed)}, and {gib(free)} are free on {gpu.name}",
+        f"needed: {size(needed - free)} more; {'; '.join(holders) or 'the driver names no holder'}",
+        "end what holds the memory, or plan around it with `monogpu-kit render --gpu live`",
+    )
