@@ -36,7 +36,7 @@ _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
 _REFERENCE = re.compile(r"\$\{([A-Z_][A-Z0-9_]*)\}")
 _DEVICE = re.compile(r"none|[0-9]{1,3}|(?:GPU|MIG)-[0-9A-Za-z/-]+")
 _IMAGE = re.compile(
-    r"(?:[A-Za-z0-9][A-Za-z0-9.-]*(?::[0-9]{1,5})?/)?"  # registry
+    r"(?:(?:localhost|[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+)/|[A-Za-z0-9.-]+:[0-9]{1,5}/)?"  # registry
     r"[a-z0-9]+(?:[._-]+[a-z0-9]+)*(?:/[a-z0-9]+(?:[._-]+[a-z0-9]+)*)*"
     r"(?::[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(?:@sha256:[0-9a-f]{64})?"
 )

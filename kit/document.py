@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
@@ -59,10 +59,6 @@ class Document:
     def key_mark(self, path: Path) -> Mark:
         """Where the word that `path` ends with is written; a list's items have none: their value's place."""
         return self.key_marks.get(path) or self.mark(path)
-
-    def locate(self, problem: Problem) -> Problem:
-        """`problem` with the place that its path has here, unless it has one."""
-        return problem if problem.mark else replace(problem, mark=self.key_mark(problem.path))
 
     def sound(self) -> Document:
         """This document, or ManifestError with its problems."""

@@ -44,9 +44,14 @@ class Rung:
         return self.rest + self.kv.driver_bytes(self.kv.minimum_bytes)
 
     def said(self) -> str:
-        sizes = self.setting.sizes
-        graphs = f"graphs for batches of up to {sizes[-1]}" if sizes else "no graphs"
-        return f"{self.setting.requests} requests of {self.setting.context} tokens, {graphs}"
+        """The rung in words."""
+        return said(self.setting.requests, self.setting.context, self.setting.sizes)
+
+
+def said(requests: int, context: int, sizes: Sequence[int]) -> str:
+    """How a worker is run, in words; a lock keeps them to know its rung again."""
+    graphs = f"{len(sizes)} graphs for batches of up to {sizes[-1]}" if sizes else "no graphs"
+    return f"{requests} requests of {context} tokens, {graphs}"
 
 
 @dataclass(frozen=True)

@@ -174,9 +174,9 @@ def volume(text: str) -> str:
         raise Refused(f"{quoted(text)} is no mount", _VOLUME)
     if not host.startswith(("./", "../", "/", "~/")) and not _VOLUME_NAME.fullmatch(host):
         raise Refused(f"{quoted(text)} is no mount", _VOLUME, f"did you mean ./{text}?" if "/" in host else "")
-    if _SOCKET.fullmatch(host) or (host.startswith("/") and posixpath.normpath(host) in _ALL_SOCKETS):
+    if _SOCKET.fullmatch(host) or (host.startswith("/") and _normal(host) in _ALL_SOCKETS):
         raise Refused(f"{quoted(host)} hands the whole machine to the container", "mount only what the model needs")
-    hidden = next((path for path in PATHS if _overlap(path, posixpath.normpath(target))), None)
+    hidden = next((path for path in PATHS if _overlap(path, _normal(target))), None)
     if hidden:
         raise Refused(f"{quoted(target)} would hide the kit's own {hidden}", "mount elsewhere, such as /data")
     return text
@@ -190,5 +190,10 @@ def _parts(text: str) -> tuple[str, str, str]:
 
 def _overlap(one: str, other: str) -> bool:
     """Whether one path lies in the other."""
-    short, long = sorted(("/" + path.strip("/") for path in (one, other)), key=len)
+    short, long = sorted((one, other), key=len)
     return short == "/" or long == short or long.startswith(f"{short}/")
+
+
+def _normal(path: str) -> str:
+    """An absolute path without `..`, `.` and doubled slashes."""
+    return "/" + posixpath.normpath(path).lstrip("/")

@@ -139,22 +139,44 @@ def _replicas(asked: Asked, index: int, model: Model, facts: Facts) -> list[Work
     )
     card = Card(asked.gpu.compute_capability, way)
     made = rungs(model, facts, base, card)
-    names = [model.name] + [f"{model.name}-{n}" for n in range(2, model.replicas + 1)]
-    return [Worker(name, index, n, model, facts, _locked(made, asked.locks.get(name))) for n, name in enumerate(names)]
+    return [
+        Worker(name, index, n, model, facts, _locked(made, asked.locks.get(name), index))
+        for n, name in enumerate(services_of(model))
+    ]
 
 
-def _locked(made: tuple[Rung, ...], lock: Measured | None) -> tuple[Rung, ...]:
-    """A measured worker is priced by its measurement, on the one rung that was measured."""
+def services_of(model: Model) -> list[str]:
+    """The names of a model's workers: its own, and name-2, name-3 for further replicas."""
+    return [model.name, *(f"{model.name}-{n}" for n in range(2, model.replicas + 1))]
+
+
+EXACT = ("weights", "sampler")
+
+
+def _locked(made: tuple[Rung, ...], lock: Measured | None, index: int) -> tuple[Rung, ...]:
+    """A measured worker is priced by its measurement, on the one rung that was measured. The lines that are exact stay
+    as they are; one line says what the rest was measured to be."""
     if lock is None:
         return made
     for rung in made:
         if rung.said() == lock.setting:
-            lines = (
-                Line("measured", lock.rest_bytes - lock.context_bytes, lock.why),
-                Line("context", lock.context_bytes, lock.why),
-            )
-            return (replace(rung, lines=lines),)
-    return made
+            return (replace(rung, lines=_measured_lines(rung, lock)),)
+    raise ManifestError(
+        Problem(
+            f"monogpu.lock.yaml was measured with {lock.setting}, and the manifest says {made[0].said()}",
+            "`monogpu-kit calibrate` measures again; or remove monogpu.lock.yaml",
+            path=("models", index),
+        )
+    )
+
+
+def _measured_lines(rung: Rung, lock: Measured) -> tuple[Line, ...]:
+    context = Line("context", lock.context_bytes, "one CUDA context; part of what was measured")
+    exact = [line for line in rung.lines if line.what in EXACT]
+    rest = lock.rest_bytes - lock.context_bytes - sum(line.bytes for line in exact)
+    if rest < 0:
+        return (Line("measured", lock.rest_bytes - lock.context_bytes, lock.why), context)
+    return (*exact, Line("measured rest", rest, lock.why), context)
 
 
 def _impossible(index: int, model: Model, facts: Facts) -> list[Problem]:

@@ -61,6 +61,9 @@ explain() {
 say() { printf '%s\n' "$@" >&3; }
 mend() { say "$@"; exit 1; }
 
+# The words at the top of the script that was started.
+usage() { sed -n '2,/^[^#]/s/^# //p' "$0"; }
+
 have() { command -v "$1" > /dev/null; }
 is_root() { [ "$(id -u)" = 0 ]; }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from hypothesis import settings
 from hypothesis import strategies as st
 
 from kit.bill import Line, Plan, Share
@@ -25,6 +26,10 @@ from kit.stack import (
     Stack,
 )
 from kit.units import GIB, MIB
+
+# Machines that build and test at once are slow now and then; that is no defect.
+settings.register_profile("kit", deadline=None)
+settings.load_profile("kit")
 
 CARD = Gpu("NVIDIA GeForce RTX 5080", 16 * GIB, 15 * GIB, uuid="GPU-5080", compute_capability="12.0", driver="580.95")
 HOST = Gpu("host memory", 8 * GIB, 7 * GIB, kind="host")

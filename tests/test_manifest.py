@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-import jsonschema
 import pytest
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from kit.document import Document, load, load_bytes
+from kit.document import load, load_bytes
 from kit.errors import ManifestError
-from kit.manifest import Adapter, GpuWish, Manifest, Model, Router, Source, parse, schema, variable_of
+from kit.manifest import Adapter, GpuWish, Manifest, Model, Router, Source, parse, variable_of
 from kit.refused import Refused
 from kit.units import GIB, MIB
 
 HERE = Path(__file__).parent
 BAD = sorted((HERE / "bad").glob("*.yaml"))
-EXAMPLES = sorted((HERE.parent / "compose").glob("*/monogpu.yaml"))
-VALIDATOR = jsonschema.Draft202012Validator(schema())
 FULL = """\
 name: assistants
 gpu: {device: "0", memory: 16GiB, reserve: 512MiB, access: cdi, mps: true}
@@ -254,177 +248,7 @@ def test_of_endless_mistakes_the_first_are_told_and_the_rest_counted() -> None:
     assert any("901 more problems" in line for line in said)
 
 
-# Manifests and things like them.
-NAMES = st.from_regex(r"[a-z][a-z0-9]{3,8}", fullmatch=True).filter(
-    lambda name: name not in ("router", "vllm", "master", "fetch", "gateway", "localhost", "kubernetes")
-)
-TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=10)
-VARIABLE_TEXTS = TEXTS.map(lambda text: text.replace("$", "")) | st.just("${NAME}")
-SOURCES = st.sampled_from(["a/b", "a/b@main", "./models/a", "/srv/models/a b", "~/m", "../x"])
-SIZES = st.integers(256 * MIB, 2**45)
-COUNTS = st.just("auto") | st.integers(1, 2**20)
-
-
-def a_model(name: str, adapters: list[str]) -> st.SearchStrategy[Model]:
-    return st.builds(
-        Model,
-        name=st.just(name),
-        source=SOURCES,
-        context=COUNTS,
-        requests=COUNTS,
-        memory=st.just("auto") | SIZES,
-        weight=st.floats(0.001, 1000),
-        graphs=st.sampled_from(["auto", "full", "small", "off"]),
-        replicas=st.integers(1, 3),
-        adapters=st.tuples(*(st.builds(Adapter, name=st.just(one), source=SOURCES) for one in adapters)),
-        args=st.lists(TEXTS.map(lambda text: f"--x={text}"), max_size=3).map(tuple),
-        env=st.dictionaries(
-            st.from_regex(r"X_[A-Za-z0-9_]{0,5}", fullmatch=True), TEXTS.map(lambda t: t.replace("$", ""))
-        ),
-        volumes=st.sampled_from([(), ("./a:/data",), ("cache:/cache:ro", "~/b:/b")]),
-        image=st.none() | st.just("registry.example:5000/team/vllm:v1"),
-    )
-
-
-@st.composite
-def manifests(draw: st.DrawFn) -> Manifest:
-    names = draw(st.lists(NAMES, min_size=2, max_size=6, unique=True))
-    models = draw(st.tuples(*(a_model(name, [f"{name}-x"]) for name in names[1:])))
-    wish = st.builds(GpuWish, memory=st.none() | SIZES, reserve=st.none() | st.just(0) | SIZES, mps=st.booleans())
-    router = st.builds(
-        Router, port=st.integers(1, 65535), api_key=st.none() | st.just("KEY"), bind=st.just("127.0.0.1")
-    )
-    start = st.sampled_from(["sequential", "parallel"])
-    return Manifest(name=names[0], gpu=draw(wish), start=draw(start), router=draw(router), models=models)
-
-
-class Quoting(yaml.SafeDumper):
-    """Text in double quotes, with everything that is not ASCII escaped."""
-
-
-Quoting.add_representer(str, lambda dumper, text: dumper.represent_scalar("tag:yaml.org,2002:str", text, style='"'))
-
-
-@given(manifests(), st.booleans())
-def test_a_manifest_that_is_dumped_and_read_again_is_equal(made: Manifest, flow: bool) -> None:
-    text = yaml.dump(made.model_dump(mode="json"), Dumper=Quoting, default_flow_style=flow)
-    assert parse(load(text, "f")) == made
-
-
-@given(manifests())
-def test_the_schema_accepts_every_manifest(made: Manifest) -> None:
-    assert list(VALIDATOR.iter_errors(made.model_dump(mode="json"))) == []
-
-
-ANY = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8)
-NESTED = st.recursive(
-    ANY, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
-)
-WORDS = [*Manifest.model_fields, *GpuWish.model_fields, *Router.model_fields, *Model.model_fields, "x", "<<"]
-VALUES = st.sampled_from(
-    [
-        "auto", "8k", "4GiB", "none", "off", "vllm", "ollama", "a/b", "./a", "chat", "embed", "0.0.0.0", "::1", "KEY", "",
-        "--port", "-tp", "-O3", "--max-model=3", "./a:/b", "a:/models", ":", "::", "$", "${A}", "sk-1",
-        0, 1, 8192, 0.5, 1.0, True, None,
-    ]
-)  # fmt: skip
-ALIKE = st.recursive(
-    VALUES | ANY,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(WORDS), inner, max_size=6),
-    max_leaves=40,
-)
-MODEL_ALIKE = st.fixed_dictionaries({}, optional=dict.fromkeys(Model.model_fields, VALUES | ALIKE))
-MANIFEST_ALIKE = st.fixed_dictionaries(
-    {"models": st.lists(MODEL_ALIKE | ALIKE, max_size=4)},
-    optional={
-        "name": VALUES,
-        "start": VALUES,
-        "gpu": st.fixed_dictionaries({}, optional=dict.fromkeys(GpuWish.model_fields, VALUES)) | ALIKE,
-        "router": st.fixed_dictionaries({}, optional=dict.fromkeys(Router.model_fields, VALUES)) | ALIKE,
-    },
-)
-
-
-def located(error: ManifestError) -> bool:
-    return bool(error.problems) and all(problem.mark and problem.what for problem in error.problems)
-
-
-@given(NESTED | ALIKE | MANIFEST_ALIKE)
-def test_any_data_is_a_manifest_or_refused_and_nothing_else_is_raised(data: Any) -> None:
-    try:
-        parse(Document("f", data, {}))
-    except ManifestError as error:
-        assert located(error)
-        assert str(error)
-
-
-@given(MANIFEST_ALIKE)
-def test_any_text_like_a_manifest_is_one_or_refused_with_one_problem_a_place(data: Any) -> None:
-    text = json.dumps(data, ensure_ascii=True, indent=1)
-    try:
-        document = load(text, "f")
-        parse(document)
-    except ManifestError as error:
-        assert located(error)
-        paths = [problem.path for problem in error.problems if problem.path]
-        assert len(paths) == len(set(paths))
-        marks = [(problem.mark.line, problem.mark.column) for problem in error.problems if problem.mark]
-        assert marks == sorted(marks)
-
-
-@given(NESTED)
-def test_parsing_leaves_the_document_as_it_was(data: Any) -> None:
-    before = repr(data)
-    try:
-        parse(Document("f", data, {}))
-    except ManifestError as error:
-        assert error.problems
-    assert repr(data) == before
-
-
 def test_numbers_as_text_leave_the_document_as_it_was() -> None:
     document = load(model("args: [--x, 1.10]"), "f")
     assert parse(document).models[0].args == ("--x", "1.10")
     assert document.data["models"][0]["args"] == ["--x", 1.1]
-
-
-def properties(part: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    for whole in (part, *part.get("$defs", {}).values()):
-        yield from whole.get("properties", {}).items()
-
-
-def test_the_schema_is_one_by_its_metaschema_and_describes_every_word() -> None:
-    made = schema()
-    jsonschema.Draft202012Validator.check_schema(made)
-    assert made["$schema"] == "https://json-schema.org/draft/2020-12/schema"
-    assert (made["$id"], made["title"], made["required"]) == ("urn:monogpu-kit:manifest", "monogpu.yaml", ["models"])
-    assert all(words["description"] for _, words in properties(made))
-    assert all(words["title"] for _, words in properties(made) if "$ref" not in words)
-    assert {word for word, _ in properties(made)} == {word for word in WORDS if word not in ("x", "<<")}
-
-
-@pytest.mark.parametrize(
-    "data",
-    [
-        {},
-        {"models": []},
-        {"models": [{"name": "chat"}]},
-        {"models": [{"name": "Chat", "source": "a/b"}]},
-        {"models": [{"name": "chat", "source": "a/b", "contxt": 1}]},
-        {"models": [{"name": "chat", "source": "a/b", "graphs": False}]},
-        {"models": [{"name": "chat", "source": "a/b", "memory": "lots"}]},
-        {"models": [{"name": "chat", "source": "a/b", "env": {"A": True}}]},
-        {"models": [{"name": "chat", "source": "a/b"}], "router": {"port": "30000"}},
-        {"models": [{"name": "chat", "source": "a/b"}], "router": {"policy": "best"}},
-    ],
-)
-def test_the_schema_refuses_what_parse_refuses(data: Any) -> None:
-    assert list(VALIDATOR.iter_errors(data))
-    with pytest.raises(ManifestError):
-        parse(Document("f", data, {}))
-
-
-def test_the_schema_accepts_the_full_manifest_and_every_example() -> None:
-    documents = [load(FULL, "full"), *(load_bytes(path.read_bytes(), str(path)) for path in EXAMPLES)]
-    assert [list(VALIDATOR.iter_errors(document.sound().data)) for document in documents] == [[]] * len(documents)
-    assert [parse(document).models != () for document in documents] == [True] * len(documents)

@@ -123,9 +123,13 @@ def test_a_wrong_model_is_healthy_and_answers_to_another_name(rig: Rig) -> None:
     assert ask(worker, "/v1/chat/completions", model="mine", messages=HELLO).status_code == 404
 
 
-@pytest.mark.parametrize(("flags", "reason"), [((), "abort"), (("--shutdown-timeout", "10"), "length")])
-def test_sigterm_aborts_what_runs_unless_given_time(rig: Rig, flags: tuple[str, ...], reason: str) -> None:
-    worker = rig.start(*pinned(64 * MIB), *flags, env={"PRETEND_TOKENS_PER_SECOND": "400"}).ready()
+@pytest.mark.parametrize(
+    ("flags", "stop", "reason"),
+    [((), "", "abort"), (("--shutdown-timeout", "10"), "", "length"), ((), "10", "length")],
+)
+def test_sigterm_aborts_what_runs_unless_given_time(rig: Rig, flags: tuple[str, ...], stop: str, reason: str) -> None:
+    env = {"PRETEND_TOKENS_PER_SECOND": "400", "PRETEND_STOP": stop}
+    worker = rig.start(*pinned(64 * MIB), *flags, env=env).ready()
     with worker.http.stream(
         "POST", "/v1/chat/completions", json={**LONG, "max_tokens": 200, "stream": True}
     ) as response:

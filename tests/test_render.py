@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kit.bill import Plan
@@ -14,6 +14,8 @@ from kit.render import Keep, Refuse, Write, beside, checksum, comment, decide_wr
 from kit.stack import Secret, Stack, assemble
 from tests.said import said
 from tests.strategies import TEXT, model, plan, plans, share, stacks
+
+FEW = settings(max_examples=25)
 
 
 @given(stacks())
@@ -27,6 +29,7 @@ def test_the_printed_file_says_exactly_the_plan(made: Plan) -> None:
     assert yaml.safe_load(render(stack).compose) == said(stack)
 
 
+@FEW
 @given(plans())
 def test_services_are_printed_in_boot_order(made: Plan) -> None:
     stack = assemble(made)
@@ -66,12 +69,14 @@ def test_a_flag_is_printed_with_its_values_in_one_row() -> None:
     assert rows(("-c", "pass", "x")) == [["-c"], ["pass"], ["x"]]
 
 
+@FEW
 @given(stacks())
 def test_rows_lose_nothing(stack: Stack) -> None:
     for service in stack.services:
         assert [item for row in rows(service.command) for item in row] == list(service.command)
 
 
+@FEW
 @given(stacks())
 def test_the_same_stack_prints_the_same_bytes(stack: Stack) -> None:
     assert render(stack) == render(stack)
@@ -89,6 +94,7 @@ def test_another_process_prints_the_same_bytes() -> None:
     assert printed == {render(assemble(plan())).compose}
 
 
+@FEW
 @given(stacks())
 def test_a_printed_file_is_known_as_ours_until_it_is_edited(stack: Stack) -> None:
     text = render(stack).compose
@@ -99,6 +105,7 @@ def test_a_printed_file_is_known_as_ours_until_it_is_edited(stack: Stack) -> Non
     assert is_ours("") == "foreign"
 
 
+@FEW
 @given(stacks())
 def test_the_files_beside_are_recorded_by_their_checksum(stack: Stack) -> None:
     rendered = render(stack)

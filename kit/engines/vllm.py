@@ -153,6 +153,8 @@ def _environment(share: Share) -> tuple[tuple[str, Value], ...]:
         "DO_NOT_TRACK": "1",
         "HF_HUB_OFFLINE": "1",
         "HF_HOME": HF_HOME,
+        # Code that a model brings along is copied before it runs, and the volume is read only.
+        "HF_MODULES_CACHE": "/tmp/modules",
         "VLLM_CACHE_ROOT": "/root/.cache/vllm",
         # vLLM looks for its address by way of a route to the internet, which the workers' network has not.
         "VLLM_HOST_IP": "127.0.0.1",

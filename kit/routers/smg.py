@@ -59,6 +59,7 @@ def service(plan: Plan, workers: tuple[str, ...]) -> Service:
         image=wish.image or DEFAULT_IMAGE,
         entrypoint=("sh", "-c", _WITH_KEY, "smg") if wish.api_key else None,
         command=(*_FLAGS, "--policy", wish.policy),
+        # Docker may hand the host's proxy to every container; the workers are not behind it.
         environment=(*_key(wish.api_key), ("NO_PROXY", "*")),
         mounts=(Mount("bind", f"./{FOLDER}", "/etc/smg", read_only=True), Mount("tmpfs", "size=67108864", "/tmp")),
         networks=(Attachment(EDGE), Attachment(WORKERS)),

@@ -7,7 +7,7 @@ each with its cause; they are done one after another. Labels are Compose's own, 
 from __future__ import annotations
 
 import os.path
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -84,13 +84,15 @@ def up(
     watch: Watch = unwatched,
     timeout: float | None = None,
     *,
+    only: Collection[str] | None = None,
     dry_run: bool = False,
     compose: Ask = ask,
     clock: Clock = CLOCK,
 ) -> UpResult:
-    """Brings up what the folder's compose file says, touching only what changed. `timeout` bounds the wait for one
+    """Brings up what the folder's compose file says, touching only what changed; with `only`,
+    these services and what must have been completed for them, alone. `timeout` bounds the wait for one
     service, in seconds; None trusts its health check. Raises TargetError at the first failure; what runs stays."""
-    walk, operations = decide(folder, client, environ, watch, timeout, compose=compose, clock=clock)
+    walk, operations = decide(folder, client, environ, watch, timeout, only=only, compose=compose, clock=clock)
     if dry_run:
         return UpResult(walk.project.name, operations)
     with told(f"{walk.project.name} cannot be brought up"):
@@ -104,11 +106,13 @@ def decide(
     watch: Watch = unwatched,
     timeout: float | None = None,
     *,
+    only: Collection[str] | None = None,
     compose: Ask = ask,
     clock: Clock = CLOCK,
 ) -> tuple[Walk, tuple[Operation, ...]]:
     """What `up` would do, and what it needs to do it. Nothing is changed. Raises TargetError."""
     project = read(folder, environ)
+    project = project if only is None else project.only(only)
     said = compose(project.file, environ)
     with told(f"{project.name} cannot be looked at"):
         snapshot = observe(client, project)

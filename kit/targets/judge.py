@@ -15,7 +15,7 @@ Outcome = Literal["waiting", "ready", "restarted", "failed"]
 
 @dataclass(frozen=True)
 class Verdict:
-    """`words` continue a sentence that begins with the service's name."""
+    """`words` are a state (healthy, starting); for a failure they go on where a sentence has the service's name."""
 
     outcome: Outcome
     words: str
@@ -35,26 +35,26 @@ def judge(now: Container | None, restarts_before: int, must_finish: bool, must_b
     if now.status == "running":
         return _running(now, must_finish, must_be_healthy)
     if now.status == "restarting" or (now.status == "created" and not now.error):
-        return Verdict("waiting", "is being started")
+        return Verdict("waiting", "being started")
     return Verdict("failed", f"is {now.status}: {now.error}" if now.error else f"is {now.status}")
 
 
 def _running(now: Container, must_finish: bool, must_be_healthy: bool) -> Verdict:
     if must_finish:
-        return Verdict("waiting", "is at work")
+        return Verdict("waiting", "at work")
     if now.health is None:
         missing = "has no health check, and others wait for its health"
-        return Verdict("failed", missing) if must_be_healthy else Verdict("ready", "runs")
+        return Verdict("failed", missing) if must_be_healthy else Verdict("ready", "running")
     if now.health == "healthy":
-        return Verdict("ready", "is healthy")
-    return Verdict("waiting", "is starting") if now.health == "starting" else Verdict("failed", "is unhealthy")
+        return Verdict("ready", "healthy")
+    return Verdict("waiting", "starting") if now.health == "starting" else Verdict("failed", "is unhealthy")
 
 
 def _exited(now: Container, must_finish: bool) -> Verdict:
     if now.exit_code:
         return Verdict("failed", f"ended with code {now.exit_code}")
     if must_finish or now.health is None:
-        return Verdict("ready", "did its work")
+        return Verdict("ready", "done")
     return Verdict("failed", "ended, and should run on")
 
 

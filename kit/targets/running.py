@@ -78,22 +78,6 @@ def logs(project: str, client: DockerClient, name: str, *, follow: bool = False,
     return _lines(stream, doing)
 
 
-def pids(project: str, client: DockerClient, services: set[str] | None = None) -> dict[str, list[int]]:
-    """Service -> the pids, as the host counts them, of its running processes; of all services, or of these."""
-    from docker.errors import APIError
-
-    found: dict[str, list[int]] = {}
-    for container in containers(client, project):
-        if container.status != "running" or (services is not None and container.service not in services):
-            continue
-        try:
-            top = client.api.top(container.id, "-eo pid")
-        except APIError:
-            continue  # it ended since it was listed
-        found[container.service] = [int(row[0]) for row in top["Processes"] or ()]
-    return found
-
-
 def _find(found: tuple[Container, ...], project: str, name: str) -> Container:
     if not found:
         raise TargetError(Problem(f"nothing runs of {project}", "`monogpu-kit up` starts it"))

@@ -3,8 +3,8 @@ of it. Names are the file's keys; `NetworkSpec.name` and `VolumeSpec.name` are D
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kit.stack import Condition
@@ -121,6 +121,18 @@ class ProjectSpec:
     def network(self, key: str) -> NetworkSpec:
         """The network with this key."""
         return next(network for network in self.networks if network.key == key)
+
+    def only(self, names: Collection[str]) -> ProjectSpec:
+        """These services alone, with the one-shot services they need; they wait for no other any more."""
+        kept = [s for s in self.services if s.name in names]
+        needed = {d.service for s in kept for d in s.depends_on if d.condition == "service_completed_successfully"}
+        left = {*names, *needed}
+        services = [
+            replace(s, depends_on=tuple(d for d in s.depends_on if d.service in left))
+            for s in self.services
+            if s.name in left
+        ]
+        return replace(self, services=tuple(services))
 
     def service(self, name: str) -> ServiceSpec:
         """The service with this name."""

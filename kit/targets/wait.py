@@ -77,7 +77,7 @@ def look(walk: Walk, one: Begun, was_ready: bool) -> tuple[Begun, Verdict]:
         walk.watch(Ready(one.service.name, seconds, verdict.words))
     if verdict.outcome == "waiting":
         if walk.timeout is not None and seconds > walk.timeout:
-            raise failure(walk, one, now, f"{verdict.words} still")
+            raise failure(walk, one, now, f"is still {verdict.words}")
         usual = walk.usual.get(one.service.name)
         walk.watch(Waiting(one.service.name, verdict.words, seconds, usual, _log(walk, one, 1)))
     return one, verdict

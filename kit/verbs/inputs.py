@@ -14,10 +14,14 @@ from kit.errors import KitError, ManifestError, Mark, Problem
 from kit.errors import Path as Trail
 from kit.facts import AdapterFacts, Facts
 from kit.gpu import Gpu
+from kit.lock import Wanted, from_text, measured
 from kit.manifest import Manifest, Model, parse
-from kit.plan import Asked
+from kit.memory import Measured
+from kit.plan import Asked, services_of
+from kit.verbs.files import read_text
 
 LIVE = "live"
+LOCK = "monogpu.lock.yaml"
 
 
 @dataclass(frozen=True)
@@ -96,10 +100,29 @@ def _memory() -> tuple[int, int]:
     return total, found[0] if found else page * os.sysconf("SC_AVPHYS_PAGES")
 
 
-def gather(project: Project, gpu: Gpu) -> Asked:
-    """Everything a plan needs. Raises ModelFilesError with every source that cannot be read, each at its line."""
+def gather(project: Project, gpu: Gpu, locks: bool = True) -> Asked:
+    """Everything a plan needs; without `locks`, formulas alone price the workers. Raises ModelFilesError with every
+    source that cannot be read, each at its line."""
     facts, adapters = facts_of(project), adapters_of(project)
-    return Asked(project.manifest, facts, gpu, adapters, {}, _images(project.manifest, gpu))
+    images = {model.name: image_of(model, gpu) for model in project.manifest.models}
+    return Asked(project.manifest, facts, gpu, adapters, _locks(project, gpu, images) if locks else {}, images)
+
+
+def _locks(project: Project, gpu: Gpu, images: Mapping[str, str]) -> dict[str, Measured]:
+    """What was measured of these workers, when a lock lies beside the manifest."""
+    text = read_text(project.folder / LOCK)
+    if text is None:
+        return {}
+    return measured(from_text(text, LOCK), gpu, wanted(project.manifest, images))
+
+
+def wanted(manifest: Manifest, images: Mapping[str, str]) -> dict[str, Wanted]:
+    """Service -> what its worker is run as."""
+    return {
+        service: Wanted(images[m.name], m.source, m.args, tuple(f"{a.name}={a.source}" for a in m.adapters))
+        for m in manifest.models
+        for service in services_of(m)
+    }
 
 
 def facts_of(project: Project) -> dict[str, Facts]:
@@ -132,22 +155,23 @@ def _numbered(manifest: Manifest) -> Iterable[tuple[int, Model]]:
     return enumerate(manifest.models)
 
 
-def _images(manifest: Manifest, gpu: Gpu) -> dict[str, str]:
-    """Model name -> the image that will serve it, which says what version to plan for."""
+def image_of(model: Model, gpu: Gpu) -> str:
+    """The image that will serve a model, which also says what version to plan for; "" for an engine nobody wrote."""
     from kit.engines import ENGINES
 
-    kind = "CPU_IMAGE" if gpu.kind == "host" else "DEFAULT_IMAGE"
-    engines = {name: str(getattr(engine, kind)) for name, engine in ENGINES.items()}
-    return {m.name: m.image or engines.get(m.engine, "") for m in manifest.models}
+    if model.image or model.engine not in ENGINES:
+        return model.image or ""
+    engine = ENGINES[model.engine]
+    return engine.CPU_IMAGE if gpu.kind == "host" else engine.DEFAULT_IMAGE
 
 
-def planned(project: Project, asked: str | None) -> Plan:
+def planned(project: Project, asked: str | None, locks: bool = True) -> Plan:
     """The whole walk up to the plan. Problems point at the manifest's lines. Raises KitError."""
     from kit.advice import plan_or_advise
 
     gpu = choose_gpu(project, asked)
     try:
-        return plan_or_advise(gather(project, gpu))
+        return plan_or_advise(gather(project, gpu, locks))
     except KitError as error:
         raise located(error, project.document) from None
 

@@ -6,15 +6,15 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
+from kit.bill import Plan
 from kit.errors import KitError, ManifestError
 from kit.render import Keep, Refuse, Rendered, Write, beside, checksum, decide_write, render
 from kit.stack import assemble
 from kit.verbs.files import read_text, write_atomically
-from kit.verbs.inputs import Project, located, planned, read_project
+from kit.verbs.inputs import LOCK, Project, located, planned, read_project
 from kit.verbs.output import Output
 
 COMPOSE = "docker-compose.yaml"
-LOCK = "monogpu.lock.yaml"
 FROM = "printed from manifest "
 DIFFERS = 1
 WHY = {
@@ -41,7 +41,11 @@ def run(output: Output, file: Path, gpu: str | None, out: Path | None, target: s
 
 def printed(project: Project, gpu: str | None) -> Rendered:
     """The walk up to the file's text."""
-    plan = planned(project, gpu)
+    return rendered_from(project, planned(project, gpu))
+
+
+def rendered_from(project: Project, plan: Plan) -> Rendered:
+    """A plan as the file's text, with the digest of the manifest that it was printed from."""
     try:
         stack = assemble(plan)
     except KitError as error:

@@ -9,7 +9,8 @@ _DOCS = "See https://docs.vllm.ai/en/latest/configuration/conserving_memory/ for
 
 
 class StartError(Exception):
-    """A start that failed. `side` engine: in the EngineCore process, after which the API server gives up as well."""
+    """A start that failed. `where`: the traceback's last frames, `file:line:function`, with `|` between them. `side`
+    engine: in the EngineCore process, after which the API server gives up as well."""
 
     def __init__(self, kind: str, text: str, where: str, side: Literal["engine", "api"] = "engine") -> None:
         super().__init__(text)

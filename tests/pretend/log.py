@@ -44,11 +44,8 @@ class Log:
 
 def traceback_text(error: StartError) -> str:
     """A traceback without source lines, ending where vLLM raises."""
-    file, line, function = error.where.split(":")
-    entry = ("v1/engine/core.py", "1304", "run_engine_core")
-    if error.side == "api":
-        entry = ("entrypoints/cli/serve.py", "154", "cmd")
-    frames = [entry, (file, line, function)]
+    entry = "entrypoints/cli/serve.py:154:cmd" if error.side == "api" else "v1/engine/core.py:1304:run_engine_core"
+    frames = [frame.split(":") for frame in (entry, *error.where.split("|"))]
     middle = "".join(f'  File "{_SITE}/{path}", line {at}, in {name}\n' for path, at, name in frames)
     return f"Traceback (most recent call last):\n{middle}{error.kind}: {error.text}"
 

@@ -1,4 +1,20 @@
-"""What the pretend engine is told by the environment, besides vLLM's own flags."""
+"""What the pretend engine is told by the environment, besides vLLM's own flags.
+
+    PRETEND_LEDGER             path of the card's JSON file, in a folder that all workers share; none: there is no GPU
+    PRETEND_TOTAL              bytes of the card, when the file is not there yet (15.47 GiB)
+    PRETEND_DEVICE             cuda, or cpu: vLLM's CPU backend, without a card
+    PRETEND_WEIGHTS            bytes of the weights, whatever the model; also makes any model id known
+    PRETEND_SPEED              seconds of each phase of the start (0.1): context, load, profile, cache, graphs
+    PRETEND_HOLD               a folder; while a file named after a phase is in it, the start waits before that phase
+    PRETEND_TOKENS_PER_SECOND  of one request (500); 0 is without pause
+    PRETEND_STOP               seconds that SIGTERM leaves running requests (--shutdown-timeout, that is 0: abort)
+    PRETEND_FREE_DELAY         seconds after a process's death until its memory is free again (0); kept in the card
+    PRETEND_FAULT              what goes wrong: see faults.py
+    PRETEND_FAULT_ONCE         a file: the fault strikes only while it does not exist, and makes it
+
+vLLM's own, heeded as it heeds them: VLLM_API_KEY, VLLM_ALLOW_RUNTIME_LORA_UPDATING, VLLM_SERVER_DEV_MODE,
+VLLM_CPU_KVCACHE_SPACE, VLLM_ALLOW_LONG_MAX_MODEL_LEN, HF_HOME.
+"""
 
 from __future__ import annotations
 

@@ -22,7 +22,10 @@ LOAD_AT = "v1/worker/gpu/model_runner.py:286:load_model"
 PROFILE_AT = "v1/worker/gpu/model_runner.py:690:profile_run"
 CACHE_AT = "v1/worker/gpu/attn_utils.py:120:_allocate_kv_cache"
 WARM_UP_AT = "v1/worker/gpu/warmup.py:60:warmup_kernels"
-GRAPHS_AT = "v1/worker/gpu/cudagraph_utils.py:360:capture"
+GRAPHS_AT = (
+    "v1/worker/gpu_worker.py:784:compile_or_warm_up_model|v1/worker/gpu/model_runner.py:727:capture_model|"
+    "v1/worker/gpu/cudagraph_utils.py:470:capture"
+)
 
 
 def start_on_card(start: Start, holder: Holder) -> Cache:
@@ -117,6 +120,7 @@ def _warm_up(start: Start, holder: Holder) -> int:
     if not start.config.graphs:
         return 0
     before = holder.look().free_bytes
+    start.log.raw(f"Capturing CUDA graphs (PIECEWISE):   0%|          | 0/{len(start.config.graphs)} [00:00<?, ?it/s]")
     start.phase("graphs")
     if start.fault.name == "crash-during-graphs":
         card = holder.look()

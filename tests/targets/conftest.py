@@ -92,20 +92,9 @@ def projects(client: DockerClient, tmp_path: Path) -> Iterator[Callable[[], Proj
 
     yield make
     for project in made:
-        _kill(project)
+        for container in project.containers().values():
+            client.api.remove_container(container.id, force=True)
         compose.down(project.name, client, volumes=True)
-
-
-def _kill(project: Project) -> None:
-    """What a test leaves running need not stop in order."""
-    from docker.errors import APIError
-
-    for container in project.containers().values():
-        if container.status in ("running", "restarting"):
-            try:
-                project.client.api.kill(container.id)
-            except APIError as error:
-                assert "is not running" in str(error)
 
 
 @pytest.fixture

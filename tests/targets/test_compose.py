@@ -63,8 +63,8 @@ def test_services_start_one_after_another_each_when_the_one_before_is_healthy(pr
     result = project.up()
     assert told(project.events, Started, Ready) == ["Started chat", "Ready chat", "Started embed", "Ready embed"]
     assert [(s.name, s.verb, s.state) for s in result.services] == [
-        ("chat", "create", "is healthy"),
-        ("embed", "create", "is healthy"),
+        ("chat", "create", "healthy"),
+        ("embed", "create", "healthy"),
     ]
     started = {name: each.started for name, each in project.containers().items()}
     assert started["chat"] and started["embed"]
@@ -208,7 +208,7 @@ def test_a_worker_that_takes_too_long_stops_the_walk(project: Project) -> None:
     check = "raise SystemExit(1)"
     project.write(service("chat", check=check).replace("retries: 1", "retries: 1, start_period: 60s"))
     error = refused(lambda: project.up(timeout=1.5))
-    assert error.problems[0].what.startswith("chat is starting still, ")
+    assert error.problems[0].what.startswith("chat is still starting, ")
 
 
 def test_a_failure_that_passes_is_waited_for(project: Project) -> None:
@@ -270,7 +270,7 @@ def test_work_that_is_done_once_is_waited_for_and_not_done_again(project: Projec
     fetch = service("fetch", "time.sleep(0.5)", check=None)
     project.write(stack(fetch, service("chat", 600, after("fetch", condition="service_completed_successfully"))))
     result = project.up()
-    assert [s.state for s in result.services] == ["did its work", "is healthy"]
+    assert [s.state for s in result.services] == ["done", "healthy"]
     assert project.planned() == ["keep fetch: did its work", "keep chat: unchanged"]
 
 

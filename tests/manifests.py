@@ -1,0 +1,77 @@
+"""Hypothesis strategies for manifests, and for data and text that are nearly manifests."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+from kit.manifest import Adapter, GpuWish, Manifest, Model, Router
+from kit.units import MIB
+
+NAMES = st.from_regex(r"[a-z][a-z0-9]{3,8}", fullmatch=True).filter(
+    lambda name: name not in ("router", "vllm", "master", "fetch", "gateway", "localhost", "kubernetes")
+)
+TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=10)
+VARIABLE_TEXTS = TEXTS.map(lambda text: text.replace("$", "")) | st.just("${NAME}")
+SOURCES = st.sampled_from(["a/b", "a/b@main", "./models/a", "/srv/models/a b", "~/m", "../x"])
+SIZES = st.integers(256 * MIB, 2**45)
+COUNTS = st.just("auto") | st.integers(1, 2**20)
+
+
+def a_model(name: str, adapters: list[str]) -> st.SearchStrategy[Model]:
+    return st.builds(
+        Model,
+        name=st.just(name),
+        source=SOURCES,
+        context=COUNTS,
+        requests=COUNTS,
+        memory=st.just("auto") | SIZES,
+        weight=st.floats(0.001, 1000),
+        graphs=st.sampled_from(["auto", "full", "small", "off"]),
+        replicas=st.integers(1, 3),
+        adapters=st.tuples(*(st.builds(Adapter, name=st.just(one), source=SOURCES) for one in adapters)),
+        args=st.lists(TEXTS.map(lambda text: f"--x={text}"), max_size=3).map(tuple),
+        env=st.dictionaries(st.from_regex(r"X_[A-Za-z0-9_]{0,5}", fullmatch=True), VARIABLE_TEXTS),
+        volumes=st.sampled_from([(), ("./a:/data",), ("cache:/cache:ro", "~/b:/b")]),
+        image=st.none() | st.just("registry.example:5000/team/vllm:v1"),
+    )
+
+
+@st.composite
+def manifests(draw: st.DrawFn) -> Manifest:
+    names = draw(st.lists(NAMES, min_size=2, max_size=6, unique=True))
+    models = draw(st.tuples(*(a_model(name, [f"{name}-x"]) for name in names[1:])))
+    wish = st.builds(GpuWish, memory=st.none() | SIZES, reserve=st.none() | st.just(0) | SIZES, mps=st.booleans())
+    router = st.builds(
+        Router, port=st.integers(1, 65535), api_key=st.none() | st.just("KEY"), bind=st.just("127.0.0.1")
+    )
+    start = st.sampled_from(["sequential", "parallel"])
+    return Manifest(name=names[0], gpu=draw(wish), start=draw(start), router=draw(router), models=models)
+
+
+ANY = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8)
+NESTED = st.recursive(
+    ANY, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
+)
+WORDS = [*Manifest.model_fields, *GpuWish.model_fields, *Router.model_fields, *Model.model_fields, "x", "<<"]
+VALUES = st.sampled_from(
+    [
+        "auto", "8k", "4GiB", "none", "off", "vllm", "ollama", "a/b", "./a", "chat", "embed", "0.0.0.0", "::1", "KEY",
+        "", "--port", "-tp", "-O3", "--max-model=3", "./a:/b", "a:/models", ":", "::", "$", "${A}", "sk-1",
+        0, 1, 8192, 0.5, 1.0, True, None,
+    ]
+)  # fmt: skip
+ALIKE = st.recursive(
+    VALUES | ANY,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(WORDS), inner, max_size=6),
+    max_leaves=40,
+)
+MODEL_ALIKE = st.fixed_dictionaries({}, optional=dict.fromkeys(Model.model_fields, VALUES | ALIKE))
+MANIFEST_ALIKE = st.fixed_dictionaries(
+    {"models": st.lists(MODEL_ALIKE | ALIKE, max_size=4)},
+    optional={
+        "name": VALUES,
+        "start": VALUES,
+        "gpu": st.fixed_dictionaries({}, optional=dict.fromkeys(GpuWish.model_fields, VALUES)) | ALIKE,
+        "router": st.fixed_dictionaries({}, optional=dict.fromkeys(Router.model_fields, VALUES)) | ALIKE,
+    },
+)
