@@ -6,18 +6,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kit.config_json import unusable
+from kit.tensors import Header, Tensor, grouped
 
 # What PEFT can write and vLLM does not serve (lora/peft_helper.py), by the field of adapter_config.json that says so.
 UNSERVED = {
     "use_dora": "DoRA", "lora_bias": "biases of its own", "alora_invocation_tokens": "activated LoRA",
     "layer_replication": "replicated layers", "use_bdlora": "block-diagonal LoRA", "use_qalora": "QALoRA",
+    "modules_to_save": "whole modules beside the matrices (modules_to_save)",
 }  # fmt: skip
 
 
 @dataclass(frozen=True)
 class AdapterFacts:
     """One LoRA adapter, from its adapter_config.json. `rank` is the largest of its ranks, `base` is
-    base_model_name_or_path, `unserved` names what it uses that vLLM does not serve."""
+    base_model_name_or_path, `unserved` names what it uses that vLLM does not serve; `tensors` are its matrices from
+    the header of adapter_model.safetensors, () for a file in another format."""
 
     source: str
     revision: str | None
@@ -25,10 +28,14 @@ class AdapterFacts:
     base: str
     modules: tuple[str, ...]
     unserved: tuple[str, ...] = ()
+    tensors: tuple[Tensor, ...] = ()
 
 
-def adapter_from_config(source: str, revision: str | None, config: Mapping[str, object]) -> AdapterFacts:
-    """adapter_config.json -> AdapterFacts. Raises ModelFilesError when it is no LoRA's, or says no rank."""
+def adapter_from_config(
+    source: str, revision: str | None, config: Mapping[str, object], headers: Header | None = None
+) -> AdapterFacts:
+    """adapter_config.json, and the header of the weights where they have one -> AdapterFacts. Raises ModelFilesError
+    when it is no LoRA's, or says no rank."""
     kind, rank = config.get("peft_type", "LORA"), config.get("r")
     if kind != "LORA":
         raise unusable(source, f"the adapter's peft_type is {kind}", "vLLM serves LoRA adapters")
@@ -45,5 +52,11 @@ def adapter_from_config(source: str, revision: str | None, config: Mapping[str, 
         rank=max(rank, *others) if others else rank,
         base=str(config.get("base_model_name_or_path") or ""),
         modules=tuple(sorted(map(str, modules))) if isinstance(modules, list) else (str(modules),) if modules else (),
-        unserved=tuple(what for field, what in UNSERVED.items() if config.get(field)),
+        unserved=_unserved(config),
+        tensors=grouped(source, headers, tied=False) if headers else (),
     )
+
+
+def _unserved(config: Mapping[str, object]) -> tuple[str, ...]:
+    biases = ("biases of the base model",) if config.get("bias", "none") not in ("none", None) else ()
+    return (*(what for field, what in UNSERVED.items() if config.get(field)), *biases)

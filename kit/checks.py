@@ -16,6 +16,7 @@ LONGEST = 2**31 - 1  # tokens or requests: vLLM counts them in 32 bits
 
 RESERVED = {
     "router": "the router's own service has this name",
+    "front": "the service in front of the router has this name",
     "gateway": "Docker may give this name to the host",
     "mps": "the service that shares the card by NVIDIA MPS has this name",
     "fetch": "services that download have this name",
@@ -33,6 +34,7 @@ PORT_VARIABLES = {
 _NAME = re.compile(r"[a-z](?:[a-z0-9-]*[a-z0-9])?")
 _PROJECT = re.compile(r"[a-z0-9][a-z0-9_-]*")
 _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
+_KEY_FILE = re.compile(r"(?:\.{1,2}/|/|~/)[^$:]+(?<!/)")
 _REFERENCE = re.compile(r"\$\{([A-Z_][A-Z0-9_]*)\}")
 _DEVICE = re.compile(r"none|[0-9]{1,3}|(?:GPU|MIG)-[0-9A-Za-z/-]+")
 _IMAGE = re.compile(
@@ -128,6 +130,14 @@ def variable_name(text: str) -> str:
         needed = "needed: the name of an environment variable, such as MONOGPU_API_KEY; put the key into the variable"
         hint = "write the name without $ and braces" if text.startswith("$") else ""
         raise Refused("this is not the name of a variable", needed, hint, secret=True)
+    return text
+
+
+def key_file(text: str) -> str:
+    """`router.api_key_file`: a path. What is refused may be the key itself, so it is never shown."""
+    if not _KEY_FILE.fullmatch(text) or not text.isprintable():
+        needed = "needed: a path that begins with ./ or / or ~/, such as ./secrets/api-key"
+        raise Refused("this is not the path of a file", needed, secret=True)
     return text
 
 

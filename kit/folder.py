@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
@@ -58,15 +58,15 @@ class Files:
         return f"there are only {' and '.join(kinds)} files" if kinds and not self.headers else ""
 
 
-def read_folder(source: str, place: Path) -> Files:
-    """All that is asked of a folder. Raises ModelFilesError for a missing folder, broken JSON, a corrupt or truncated
+def read_folder(source: str, place: Path, weights: Callable[[Sequence[str]], list[str]] = weight_files) -> Files:
+    """All that is asked of a folder; `weights` chooses the files whose headers are read. Raises ModelFilesError for a missing folder, broken JSON, a corrupt or truncated
     weight file, or a shard that is not there."""
     if not place.is_dir():
         what = "is a file" if place.exists() else "does not exist"
         raise unusable(source, f"the folder {place} {what}", "download the model there, or give its Hugging Face id")
     names = tuple(sorted(each.name for each in place.iterdir() if each.is_file()))
     small = {name: read_json(source, place / name) for name in ASKED if name in names}
-    files = weight_files(names)
+    files = weights(names)
     whole(source, files)
     header = {name: entry for file in files for name, entry in read_header(source, place / file).items()}
     return Files(names, small, header or None)

@@ -22,7 +22,7 @@ from kit.folder import ASKED, Files, no_model, read_folder, read_json, whole
 from kit.recorded import read_recorded, read_recorded_adapters, record
 from kit.refused import Refused
 from kit.source import Source, parse_source
-from kit.tensors import weight_files
+from kit.tensors import adapter_files, weight_files
 
 __all__ = ["gather", "gather_adapters", "load", "load_adapter", "read_recorded", "read_recorded_adapters", "record"]
 
@@ -32,6 +32,10 @@ Places = Mapping[str, tuple[Trail, Mark | None]]
 
 WITHOUT_NETWORK = "without network, give a folder with the model, or a facts.json beside the manifest"
 SECONDS = 20
+# What vLLM looks for beside adapter_config.json (lora/lora_model.py).
+ADAPTER_WEIGHTS = ("adapter_model.safetensors", "adapter_model.bin", "adapter_model.pt")
+Chooser = Callable[[Sequence[str]], list[str]]
+"""Of a place's files, those whose headers are read."""
 
 
 class UnreachableError(ModelFilesError):
@@ -92,10 +96,12 @@ def load(text: str, folder: Path, hub: Hub | None = None) -> Facts:
 
 def load_adapter(text: str, folder: Path, hub: Hub | None = None) -> AdapterFacts:
     """One LoRA adapter from its source text. Raises ModelFilesError."""
-    files, revision = _files(_source(text), text, folder, hub, weights=False)
+    files, revision = _files(_source(text), text, folder, hub, adapter_files)
     if "adapter_config.json" not in files.small:
         raise unusable(text, "no adapter_config.json there", "a folder or repository that PEFT wrote")
-    return adapter_from_config(text, revision, files.small["adapter_config.json"])
+    if not any(name in files.names for name in ADAPTER_WEIGHTS):
+        raise unusable(text, "no adapter_model.safetensors there", "a folder or repository that PEFT wrote, whole")
+    return adapter_from_config(text, revision, files.small["adapter_config.json"], files.headers)
 
 
 def _gather(
@@ -123,10 +129,12 @@ def _source(text: str) -> Source:
         raise ModelFilesError(Problem(error.what, error.needed, error.hint)) from error
 
 
-def _files(source: Source, text: str, folder: Path, hub: Hub | None, weights: bool = True) -> tuple[Files, str | None]:
+def _files(
+    source: Source, text: str, folder: Path, hub: Hub | None, weights: Chooser = weight_files
+) -> tuple[Files, str | None]:
     """What the place holds, and its commit where it has one."""
     if source.kind == "folder":
-        return read_folder(text, folder / Path(source.place).expanduser()), None
+        return read_folder(text, folder / Path(source.place).expanduser(), weights), None
     hub = hub or default_hub()
     try:
         return _from_hub(source, text, hub, weights)
@@ -134,10 +142,10 @@ def _files(source: Source, text: str, folder: Path, hub: Hub | None, weights: bo
         cached = _cached(source, hub)
         if cached is None:
             raise
-        return read_folder(text, cached), cached.name
+        return read_folder(text, cached, weights), cached.name
 
 
-def _from_hub(source: Source, text: str, hub: Hub, weights: bool) -> tuple[Files, str | None]:
+def _from_hub(source: Source, text: str, hub: Hub, weights: Chooser) -> tuple[Files, str | None]:
     def ask(call: Callable[[], T]) -> T:
         return _ask(source, text, hub, call)
 
@@ -154,7 +162,7 @@ def _from_hub(source: Source, text: str, hub: Hub, weights: bool) -> tuple[Files
         return {tensor: (str(said.dtype), tuple(said.shape)) for tensor, said in got.tensors.items()}
 
     wanted = {name: read_json(text, small(name)) for name in ASKED if name in names}
-    files = weight_files(names) if weights else []
+    files = weights(names)
     whole(text, files)
     with ThreadPoolExecutor(8) as pool:
         headers = [entry for part in pool.map(header, files) for entry in part.items()]

@@ -14,11 +14,10 @@ from kit.bill import Line
 from kit.constants import HOST_RUNTIME, HOST_WHY, Constants, constants_for
 from kit.facts import Facts
 from kit.flags import Flags
+from kit.lora import served_rank
 from kit.units import up
 from kit.versions import Ways
 from kit.weights import lora_bytes, rope_bytes, weights_bytes
-
-LORA_RANKS = (1, 8, 16, 32, 64, 128, 256, 320, 512)
 
 
 @dataclass(frozen=True)
@@ -72,7 +71,7 @@ def base_setting(flags: Flags, ways: Ways, host: bool, pooling: bool, slots: int
         pooling=pooling,
         host=host,
         lora_slots=slots,
-        lora_rank=next((r for r in LORA_RANKS if r >= rank), rank),
+        lora_rank=served_rank(rank) if rank else 0,
         in_flight=ways.overlap * flags.batched_tokens,
     )
 

@@ -106,7 +106,7 @@ VARIABLES = {
 }
 _SECRET = re.compile(r"(?:.*_)?(?:TOKEN|SECRET|PASSWORD|API_KEY|ACCESS_KEY|SECRET_KEY)", re.IGNORECASE)
 
-PATHS = ("/models", "/adapters", "/root/.cache", "/root/.triton", "/tmp", "/dev", "/proc", "/sys")
+PATHS = ("/models", "/adapters", "/cache", "/root/.cache", "/root/.triton", "/tmp", "/dev", "/proc", "/sys")
 _SOCKET = re.compile(r".*(?:docker|containerd|podman|crio)\.sock")
 _ALL_SOCKETS = ("/", "/run", "/var/run")
 _VOLUME_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 MOST_READ = 200_000  # characters, from the log's end
@@ -37,5 +37,10 @@ def first(words: Sequence[Word], text: str) -> Explanation | None:
         if match := re.search(word.pattern, read):
             found = {name: value or "" for name, value in match.groupdict().items()}
             line = read[read.rfind("\n", 0, match.end()) + 1 :].split("\n", 1)[0].strip()
-            return Explanation(word.cause.format(**found), word.mend.format(**found), word.retryable, line)
+            return Explanation(_filled(word.cause, found), _filled(word.mend, found), word.retryable, line)
     return None
+
+
+def _filled(sentence: str, found: Mapping[str, str]) -> str:
+    """`{name}` of a group is replaced; any other brace is the sentence's own."""
+    return re.sub(r"\{(\w+)\}", lambda name: found.get(name.group(1), name.group()), sentence)

@@ -66,6 +66,11 @@ def render(stack: Stack) -> Rendered:
     return Rendered(f"# monogpu-kit: {checksum(body)}\n{body}", stack.files)
 
 
+def fill(template: str, **values: object) -> str:
+    """One of the templates, with its values filled in: a file that lies beside the compose file."""
+    return _printer().get_template(template).render(**values)
+
+
 def checksum(text: str) -> str:
     """16 hexadecimal digits that change when the text does."""
     return sha256(text.encode()).hexdigest()[:16]

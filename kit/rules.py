@@ -40,7 +40,9 @@ def broken(manifest: Manifest) -> Found:
 
 
 def _router(router: Router) -> Found:
-    if not is_loopback(router.bind) and router.api_key is None:
+    if router.api_key and router.api_key_file:
+        yield ("router", "api_key_file"), Refused("there is an api_key too", "the key comes from one place; remove one")
+    if not is_loopback(router.bind) and not router.api_key and not router.api_key_file:
         needed = (
             "anyone who reaches it could use the models; write api_key: with the name of a variable, or bind 127.0.0.1"
         )

@@ -18,16 +18,18 @@ _CONSTANTS: dict[str, Scalar] = {
 }  # fmt: skip
 _SWITCHES = {"yes", "Yes", "YES", "no", "No", "NO", "on", "On", "ON", "off", "Off", "OFF"}
 _INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]{0,17})")
-_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+\.[0-9]*|[0-9]+(?=[eE]))([eE][-+]?[0-9]{1,3})?")
+# YAML 1.1 wants a sign in an exponent, and none before a leading point.
+_FLOAT = re.compile(r"(\.[0-9]+|[-+]?[0-9]+\.[0-9]*)([eE][-+][0-9]{1,3})?")
 
 _QUOTE = "put it in quotes when it is text"
+_NUMBER_LIKE = r"[-+]?([0-9][0-9_]*(\.[0-9_]*)?|\.[0-9][0-9_]*)([eE][-+]?[0-9]+)?"
 _ODD = (
     (r"[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?", f"YAML may count it in sixties, as hours and minutes; {_QUOTE}"),
     (r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([Tt \t].*)?", f"YAML may take it for a date; {_QUOTE}"),
     (r"[-+]?0[xX][0-9a-fA-F_]+", f"YAML takes it for a hexadecimal number; write it in decimal, or {_QUOTE}"),
     (r"[-+]?0[bB][01_]+", f"YAML may take it for a binary number; write it in decimal, or {_QUOTE}"),
     (r"[-+]?0o?[0-9_]+", f"a leading 0 makes it an octal number to some readers; write it without, or {_QUOTE}"),
-    (r"[-+]?[0-9][0-9_]*(\.[0-9_]*)?([eE][-+]?[0-9]+)?", f"needed: a number of plain digits, at most 18; or {_QUOTE}"),
+    (_NUMBER_LIKE, f"needed: a number of plain digits, at most 18; or {_QUOTE}"),
     (r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)", f"no number here can be infinite or unknown; {_QUOTE}"),
 )
 _ODD_FORMS = tuple((re.compile(pattern, re.DOTALL), complaint) for pattern, complaint in _ODD)

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 # The networks: workers are reached by the router alone, edge is where the router is published, egress reaches the Hub.
 WORKERS, EDGE, EGRESS = "workers", "edge", "egress"
+# The host gets no address on that network, so that not even its own users reach a worker past the router's key.
+# Engines before 25 pass it over.
+NO_HOST = (("com.docker.network.bridge.inhibit_ipv4", "true"),)
 
 
 @dataclass(frozen=True)
@@ -120,10 +123,11 @@ class Service:
 
 @dataclass(frozen=True)
 class Network:
-    """`internal` networks reach nothing outside and publish nothing."""
+    """`internal` networks reach nothing outside and publish nothing; `options` are the bridge driver's."""
 
     name: str
     internal: bool
+    options: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -179,7 +183,7 @@ def assemble(plan: Plan) -> Stack:
     # Engines and routers build Services: they import the types above, so they are imported when those exist.
     from kit.comments import header
     from kit.engines import engine_of
-    from kit.routers import router_of
+    from kit.routers import front, router_of
 
     if plan.manifest.gpu.mps:
         raise ManifestError(Problem("MPS cannot be set up yet", "needed: mps: false", path=("gpu", "mps")))
@@ -187,15 +191,21 @@ def assemble(plan: Plan) -> Stack:
     router = router_of(plan)
     workers = [_worker(engine.service(share, plan), share, plan) for engine, share in pairs]
     fetches = _first_of_each(fetch for engine, share in pairs for fetch in engine.fetches(share, plan))
-    front = router.service(plan, tuple(worker.name for worker in workers))
-    services = (*fetches, *(_in_turn(workers) if plan.manifest.start == "sequential" else workers), front)
+    routed = tuple(route for engine, share in pairs for route in engine.routes(share))
+    ends: tuple[Service, ...] = (router.service(plan, tuple(worker.name for worker in workers)),)
+    files = router.files(routed)
+    if front.needed(plan):
+        pooled = (route for engine, share in pairs if share.model.task != "generate" for route in engine.routes(share))
+        ends, more = front.before(plan, ends[0], pooled)
+        files = (*files, *more)
+    services = (*fetches, *(_in_turn(workers) if plan.manifest.start == "sequential" else workers), *ends)
     return Stack(
         project=plan.manifest.name,
         header=header(plan),
         services=services,
         networks=_networks(services),
         volumes=_volumes(services),
-        files=router.files(tuple(route for engine, share in pairs for route in engine.routes(share))),
+        files=files,
         probes=_first_of_each(probe for engine, share in pairs for probe in engine.probes(share)),
     )
 
@@ -230,7 +240,7 @@ def _first_of_each(named: Iterable[Named]) -> tuple[Named, ...]:
 
 def _networks(services: Iterable[Service]) -> tuple[Network, ...]:
     used = dict.fromkeys(place.network for service in services for place in service.networks)
-    return tuple(Network(name, internal=name == WORKERS) for name in used)
+    return tuple(Network(name, name == WORKERS, NO_HOST if name == WORKERS else ()) for name in used)
 
 
 def _volumes(services: Iterable[Service]) -> tuple[str, ...]:

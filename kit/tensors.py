@@ -93,6 +93,11 @@ def weight_files(names: Sequence[str]) -> list[str]:
     )
 
 
+def adapter_files(names: Sequence[str]) -> list[str]:
+    """Which of an adapter's files holds its matrices, where it is one whose header can be read."""
+    return [name for name in names if name == "adapter_model.safetensors"]
+
+
 def missing_shards(files: Sequence[str]) -> list[str]:
     """`model-00002-of-00003.safetensors` and its like that the other names promise."""
     lost: list[str] = []

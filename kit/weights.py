@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 
 from kit.facts import Facts
+from kit.lora import slot_bytes
 from kit.tensors import DTYPE_BYTES, Tensor
 from kit.units import MIB, up
 
@@ -67,9 +68,5 @@ def _is_linear(tensor: Tensor) -> bool:
 
 
 def lora_bytes(facts: Facts, slots: int, rank: int) -> int:
-    """What `slots` adapters of `rank` reserve at load, whether they exist or not (lora/layers): A and B of qkv, o,
-    gate_up and down in every layer, and of the embedding and the head for architectures that adapt them."""
-    h, i = facts.hidden, facts.intermediate
-    q, kv = facts.heads * facts.head_dim, facts.kv_heads * facts.head_dim
-    layer = (3 * h + q + 2 * kv) + (q + h) + (2 * h + 2 * i) + (i + h)
-    return slots * rank * SERVED.get(facts.dtype, 2) * facts.layers * layer
+    """What `slots` adapters of `rank` reserve at load, in the dtype served."""
+    return slots * slot_bytes(facts, rank, SERVED.get(facts.dtype, 2))

@@ -41,6 +41,7 @@ Address = Annotated[
     str, AfterValidator(checks.bind), Json({"type": "string", "anyOf": [{"format": "ipv4"}, {"format": "ipv6"}]})
 ]
 Variable = Annotated[str, AfterValidator(checks.variable_name), _text("^[A-Z_][A-Z0-9_]*$")]
+KeyFile = Annotated[str, AfterValidator(checks.key_file), _text("^(\\.{1,2}/|/|~/)[^$:]+$")]
 Image = Annotated[str, AfterValidator(checks.image)]
 Volume = Annotated[str, AfterValidator(owned.volume)]
 # Numbers are taken as they are written: see located.readable.

@@ -13,6 +13,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 KINDS = ("docker", "real")
+NOT_RUN = ("skipped", "xfailed", "xpassed")
+KIND_OF = pytest.StashKey[dict[str, str]]()  # a test's id -> its kind, of those that were chosen
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -20,6 +22,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     for kind in KINDS:
         parser.addoption(f"--{kind}", action="store_true", help=f"also run the tests marked {kind}")
     parser.addoption("--only-live", action="store_true", help="leave out the pure tests")
+    words = "fail when a chosen kind has no test, or when a test did not run"
+    parser.addoption("--complete", action="store_true", help=words)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -33,6 +37,43 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if left:
         config.hook.pytest_deselected(items=left)
         items[:] = kept
+    config.stash[KIND_OF] = {item.nodeid: kind_of(item) for item in items}
+
+
+def kind_of(item: pytest.Item) -> str:
+    """The costliest kind that a test belongs to."""
+    return next((kind for kind in reversed(KINDS) if item.get_closest_marker(kind)), "pure")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Closes with how many tests of each kind ran; with --complete, that each ran is demanded."""
+    counts, missing = census(terminalreporter, config)
+    for kind, outcomes in counts.items():
+        terminalreporter.write_line(f"{kind}: {', '.join(f'{n} {what}' for what, n in outcomes.items()) or 'no test'}")
+    if config.getoption("--complete") and missing:
+        terminalreporter.write_line(f"not complete: {'; '.join(missing)}", red=True)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if session.config.getoption("--complete") and reporter and census(reporter, session.config)[1]:
+        session.exitstatus = session.exitstatus or pytest.ExitCode.TESTS_FAILED
+
+
+def census(reporter: pytest.TerminalReporter, config: pytest.Config) -> tuple[dict[str, dict[str, int]], list[str]]:
+    """(kind -> outcome -> how many, what is missing from a complete run)."""
+    chosen = ["pure"] * (not config.getoption("--only-live")) + [k for k in KINDS if config.getoption(f"--{k}")]
+    kinds = config.stash.get(KIND_OF, {})
+    counts: dict[str, dict[str, int]] = {kind: {} for kind in chosen}
+    for outcome in ("passed", "failed", "error", "skipped", "xfailed", "xpassed"):
+        for one in {report.nodeid for report in reporter.stats.get(outcome, ())}:
+            if one in kinds:
+                counts[kinds[one]][outcome] = counts[kinds[one]].get(outcome, 0) + 1
+    missing = [f"no {kind} test ran" for kind, outcomes in counts.items() if not outcomes.get("passed")]
+    missing += [f"{kind}: {n} {what}" for kind, o in counts.items() for what, n in o.items() if what in NOT_RUN]
+    return counts, missing
 
 
 @pytest.fixture

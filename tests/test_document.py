@@ -49,9 +49,9 @@ def test_what_is_not_there_is_placed_at_its_nearest_ancestor() -> None:
 
 
 def test_unquoted_scalars_are_kept_as_written() -> None:
-    document = load("a: 1.10\nb: '1.10'\nc: ~\nd: on\ne: [1e3]\n", "f")
+    document = load("a: 1.10\nb: '1.10'\nc: ~\nd: on\ne: [1.0e+3]\n", "f")
     assert document.data == {"a": 1.1, "b": "1.10", "c": None, "d": "on", "e": [1000.0]}
-    assert document.written == {("a",): "1.10", ("c",): "~", ("d",): "on", ("e", 0): "1e3"}
+    assert document.written == {("a",): "1.10", ("c",): "~", ("d",): "on", ("e", 0): "1.0e+3"}
     assert document.switches == (("d",),)
 
 

@@ -36,7 +36,7 @@ models:
     replicas: 2
     adapters: [{name: code, source: ./adapters/code}]
     args: [--max-num-batched-tokens, 2048, --rope-scaling, '{"a": 1.50}']
-    env: {HF_TOKEN: "${HF_TOKEN}", http_proxy: "", TEMPERATURE: 1.10, LIMIT: 1e3}
+    env: {HF_TOKEN: "${HF_TOKEN}", http_proxy: "", TEMPERATURE: 1.10, LIMIT: 1.0e+3}
     volumes: ["./data:/data:ro", "cache:/cache"]
     image: vllm/vllm-openai:v0.26.0
   - {name: embed, source: ./models/embed, task: embed}
@@ -79,7 +79,7 @@ def test_every_word_is_read_into_its_type() -> None:
                 replicas=2,
                 adapters=(Adapter(name="code", source="./adapters/code"),),
                 args=("--max-num-batched-tokens", "2048", "--rope-scaling", '{"a": 1.50}'),
-                env={"HF_TOKEN": "${HF_TOKEN}", "http_proxy": "", "TEMPERATURE": "1.10", "LIMIT": "1e3"},
+                env={"HF_TOKEN": "${HF_TOKEN}", "http_proxy": "", "TEMPERATURE": "1.10", "LIMIT": "1.0e+3"},
                 volumes=("./data:/data:ro", "cache:/cache"),
                 image="vllm/vllm-openai:v0.26.0",
             ),

@@ -9,7 +9,7 @@ from kit.labels import MODEL, ROLE
 from kit.manifest import Adapter, Model, Source, variable_of
 from kit.stack import EGRESS, Attachment, Mount, Secret, Service, Value
 
-HF_HOME = "/root/.cache/huggingface"
+HF_HOME = "/cache/huggingface"  # outside /root, where a worker without root may not look
 CACHE = Mount("volume", "huggingface", HF_HOME)
 
 # The weights as safetensors, once; whatever a tokenizer needs; and code, for models that bring their own.
@@ -32,10 +32,11 @@ def fetch(model: Model, image: str, source: Source, folder: str = "") -> Service
         image=image,
         entrypoint=("python3",),
         command=("-c", _DOWNLOAD, source.place, source.revision or "", folder, _KEEP, _SKIP),
-        environment=tuple({"HF_HOME": HF_HOME, "DO_NOT_TRACK": "1", "HF_TOKEN": _TOKEN, **_of_the_hub(model)}.items()),
+        environment=tuple({"HOME": "/tmp", "HF_HOME": HF_HOME, "DO_NOT_TRACK": "1", "HF_TOKEN": _TOKEN, **_of_the_hub(model)}.items()),
         mounts=(CACHE, Mount("tmpfs", "size=268435456", "/tmp")),
         networks=(Attachment(EGRESS),),
         stop_grace=10,
+        read_only=True,
         labels=((ROLE, "fetch"), (MODEL, model.name)),
     )
 

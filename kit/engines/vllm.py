@@ -3,6 +3,10 @@
 A worker gets `--kv-cache-memory-bytes`, so that it measures nothing and cannot race with its neighbours, and
 `--gpu-memory-utilization` = its footprint over the card's total, which vLLM checks against the free memory before it
 loads: a card fuller than planned stops the worker at once.
+
+A worker on the CPU runs without root, on a file system that it cannot write, with /tmp for everything. On a card it
+runs as root without any capability and may write its container's own files: NVIDIA's CDI hook fails on a read-only
+root (kserve/kserve#5711), and the caches that make the second start fast lie under /root in the official image.
 """
 
 from __future__ import annotations
@@ -12,6 +16,7 @@ from dataclasses import replace
 
 from kit.bill import Plan, Share
 from kit.engines.fetch import CACHE, HF_HOME, adapter_folder, environment, fetch, mount_of
+from kit.lora import served_rank
 from kit.manifest import Adapter, Source
 from kit.stack import WORKERS, Attachment, Health, Mount, Probe, Route, Service, Value
 from kit.units import GIB
@@ -19,8 +24,7 @@ from kit.units import GIB
 DEFAULT_IMAGE = "vllm/vllm-openai:v0.26.0"
 CPU_IMAGE = "monogpu/vllm-cpu:0.32.0"
 PORT = 8000
-
-LORA_RANKS = (1, 8, 16, 32, 64, 128, 256, 320, 512)
+USER = "65532:65532"
 
 _POOLING = {
     "generate": (),
@@ -41,12 +45,14 @@ def service(share: Share, plan: Plan) -> Service:
         name=share.service,
         image=_image(share, plan),
         command=_command(share, plan),
-        environment=_environment(share),
+        environment=_environment(share, plan),
         mounts=_mounts(share, plan),
         networks=(Attachment(WORKERS, hosts),),
         health=Health(("python3", "-c", _HEALTHY), 5, 5, retries=6, start_period=share.start_seconds),
         depends_on=tuple((fetch.name, "service_completed_successfully") for fetch in fetches(share, plan)),
         shm_bytes=GIB,
+        user=USER if _on_cpu(plan) else None,
+        read_only=_on_cpu(plan),
     )
 
 
@@ -73,13 +79,12 @@ def probes(share: Share) -> tuple[Probe, ...]:
     return (Probe(model.name, model.task, share.service), *adapters)
 
 
-def lora_rank(rank: int) -> int:
-    """The smallest rank that vLLM takes and that holds an adapter of `rank`."""
-    return next((allowed for allowed in LORA_RANKS if allowed >= rank), LORA_RANKS[-1])
+def _on_cpu(plan: Plan) -> bool:
+    return plan.gpu.kind == "host"
 
 
 def _image(share: Share, plan: Plan) -> str:
-    return share.model.image or (CPU_IMAGE if plan.gpu.kind == "host" else DEFAULT_IMAGE)
+    return share.model.image or (CPU_IMAGE if _on_cpu(plan) else DEFAULT_IMAGE)
 
 
 def _host(adapter: Adapter, share: Share) -> str:
@@ -94,7 +99,7 @@ def _source(share: Share) -> Source:
 
 def _command(share: Share, plan: Plan) -> tuple[str, ...]:
     """The image's entry point is `vllm serve`: the model comes first, the user's own arguments last."""
-    cpu = plan.gpu.kind == "host"
+    cpu = _on_cpu(plan)
     gate = () if cpu or share.utilization is None else ("--gpu-memory-utilization", share.utilization)
     cache = ("--kv-cache-memory-bytes", str(share.kv_bytes)) if share.kv_bytes else ()
     return (
@@ -137,7 +142,7 @@ def _lora(share: Share) -> tuple[str, ...]:
     modules = [
         json.dumps({"name": a.name, "path": _adapter_path(a), "base_model_name": share.model.name}) for a in adapters
     ]
-    rank = ("--max-lora-rank", str(lora_rank(share.lora_rank))) if share.lora_rank else ()
+    rank = ("--max-lora-rank", str(served_rank(share.lora_rank))) if share.lora_rank else ()
     return ("--enable-lora", "--max-loras", str(len(adapters)), *rank, "--lora-modules", *modules)
 
 
@@ -146,7 +151,7 @@ def _adapter_path(adapter: Adapter) -> str:
     return f"/adapters/{adapter.name}" if is_folder else adapter_folder(adapter)
 
 
-def _environment(share: Share) -> tuple[tuple[str, Value], ...]:
+def _environment(share: Share, plan: Plan) -> tuple[tuple[str, Value], ...]:
     """What the user adds wins, but the Hub's token stays with the download: the worker is offline."""
     ours: dict[str, Value] = {
         "VLLM_NO_USAGE_STATS": "1",
@@ -155,25 +160,31 @@ def _environment(share: Share) -> tuple[tuple[str, Value], ...]:
         "HF_HOME": HF_HOME,
         # Code that a model brings along is copied before it runs, and the volume is read only.
         "HF_MODULES_CACHE": "/tmp/modules",
-        "VLLM_CACHE_ROOT": "/root/.cache/vllm",
+        "VLLM_CACHE_ROOT": "/tmp/vllm" if _on_cpu(plan) else "/root/.cache/vllm",
         # vLLM looks for its address by way of a route to the internet, which the workers' network has not.
         "VLLM_HOST_IP": "127.0.0.1",
     }
+    # PyTorch asks who it is; this user has no entry in the image.
+    ours |= {"HOME": "/tmp", "USER": "vllm"} if _on_cpu(plan) else {}
     return tuple((name, value) for name, value in (ours | environment(share.model)).items() if name != "HF_TOKEN")
 
 
 def _mounts(share: Share, plan: Plan) -> tuple[Mount, ...]:
     """Weights are read only. The compile cache is the worker's own: replicas would write the same folder at once. The
     kernel caches are shared, since their writers lock (FlashInfer) or rename (Triton), and a kernel that one worker
-    built at its first start is not built again by the next. /tmp may hold programs: torch loads what it compiles there.
+    built at its first start is not built again by the next. On the CPU nothing is compiled. /tmp may hold programs:
+    torch loads what it compiles there.
     """
     model = share.model
-    kernels = (Mount("volume", "flashinfer", "/root/.cache/flashinfer"), Mount("volume", "triton", "/root/.triton"))
+    caches = (
+        Mount("volume", f"compiled-{share.service}", "/root/.cache/vllm"),
+        Mount("volume", "flashinfer", "/root/.cache/flashinfer"),
+        Mount("volume", "triton", "/root/.triton"),
+    )
     return (
         *_folders(share),
         *((replace(CACHE, read_only=True),) if fetches(share, plan) else ()),
-        Mount("volume", f"compiled-{share.service}", "/root/.cache/vllm"),
-        *(kernels if plan.gpu.kind == "cuda" else ()),
+        *(() if _on_cpu(plan) else caches),
         Mount("tmpfs", "size=2147483648,exec", "/tmp"),
         *(mount_of(text) for text in model.volumes),
     )

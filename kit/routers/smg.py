@@ -2,14 +2,21 @@
 
 It reads a list of workers from a file, again whenever the file changes, so a model comes or goes without a restart.
 The folder is mounted, not the file: a file that is replaced by rename would stay the old one inside the container.
+
+What an endpoint with a key still tells without it, since SMG 1.13 has no switch for it: /v1/models (the names),
+/engine_metrics (the workers' counters and host names), /health and /readiness. Nothing is served, and nothing can be
+changed: /workers and the rest of the control plane want a key that no client has (smg_launch.py), with or without a
+key for clients, and the router's own metrics are bound to 127.0.0.1 inside its container.
 """
 
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 from kit.bill import Plan
 from kit.labels import ROLE
+from kit.manifest import Router
 from kit.stack import EDGE, WORKERS, Attachment, File, Health, Mount, Port, Route, Secret, Service, Value
 
 DEFAULT_IMAGE = "lightseekorg/smg:1.13.0"
@@ -23,6 +30,7 @@ DRAIN_SECONDS = 30
 _FLAGS = (
     "--host", "0.0.0.0",
     "--port", str(PORT),
+    "--prometheus-host", "127.0.0.1",
     "--prometheus-port", str(METRICS_PORT),
     "--discovery-provider", "file",
     "--discovery-file", "/etc/smg/workers.json",
@@ -40,9 +48,8 @@ _FLAGS = (
     "--log-json",
 )  # fmt: skip
 
-# SMG takes its key by argument only. Compose would print an argument's value in `docker ps`; so the key travels in the
-# environment of this one container, and a shell hands it over.
-_WITH_KEY = 'exec python3 -m smg.launch_router "$@" --api-key "$MONOGPU_API_KEY"'
+LAUNCH = Path(__file__).with_name("smg_launch.py").read_text(encoding="utf-8")
+KEY_FILE = "/run/secrets/api-key"
 
 _READY = (
     f"import http.client as h; c = h.HTTPConnection('127.0.0.1', {PORT}, timeout=4); "
@@ -55,13 +62,13 @@ def service(plan: Plan, workers: tuple[str, ...]) -> Service:
     wish = plan.manifest.router
     return Service(
         name=NAME,
-        comment=_comment(wish.api_key),
+        comment=_comment(wish),
         image=wish.image or DEFAULT_IMAGE,
-        entrypoint=("sh", "-c", _WITH_KEY, "smg") if wish.api_key else None,
+        entrypoint=("python3", "/etc/smg/launch.py", _source(wish)),
         command=(*_FLAGS, "--policy", wish.policy),
         # Docker may hand the host's proxy to every container; the workers are not behind it.
         environment=(*_key(wish.api_key), ("NO_PROXY", "*")),
-        mounts=(Mount("bind", f"./{FOLDER}", "/etc/smg", read_only=True), Mount("tmpfs", "size=67108864", "/tmp")),
+        mounts=_mounts(wish),
         networks=(Attachment(EDGE), Attachment(WORKERS)),
         ports=(Port(wish.bind, wish.port, PORT),),
         health=Health(("python3", "-c", _READY), interval=5, timeout=5, retries=3, start_period=60),
@@ -81,12 +88,26 @@ def files(routes: tuple[Route, ...]) -> tuple[File, ...]:
         {"id": route.host, "url": f"http://{route.host}:{route.port}", "model_id": route.model_id} for route in routes
     ]
     lines = ",\n".join(f"    {json.dumps(worker, ensure_ascii=False)}" for worker in workers)
-    return (File(f"{FOLDER}/workers.json", f'{{\n  "version": 1,\n  "workers": [\n{lines}\n  ]\n}}\n'),)
+    listed = File(f"{FOLDER}/workers.json", f'{{\n  "version": 1,\n  "workers": [\n{lines}\n  ]\n}}\n')
+    return (listed, File(f"{FOLDER}/launch.py", LAUNCH))
 
 
-def _comment(api_key: str | None) -> tuple[str, ...]:
-    reach = f"with the key that ${api_key} holds" if api_key else "without a key"
+def _comment(wish: Router) -> tuple[str, ...]:
+    holder = f"${wish.api_key}" if wish.api_key else wish.api_key_file
+    reach = f"with the key that {holder} holds" if holder else "without a key"
     return (f"The one endpoint, reached {reach}. It reads {FOLDER}/workers.json, again whenever that changes.",)
+
+
+def _source(wish: Router) -> str:
+    """Where launch.py takes the clients' key from."""
+    return "env" if wish.api_key else "file" if wish.api_key_file else "open"
+
+
+def _mounts(wish: Router) -> tuple[Mount, ...]:
+    """A key in a file is mounted, as Compose's own file secrets are: `docker inspect` shows its path alone."""
+    key = (Mount("bind", wish.api_key_file, KEY_FILE, read_only=True),) if wish.api_key_file else ()
+    folder = Mount("bind", f"./{FOLDER}", "/etc/smg", read_only=True)
+    return (folder, *key, Mount("tmpfs", "size=67108864", "/tmp"))
 
 
 def _key(api_key: str | None) -> tuple[tuple[str, Value], ...]:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from kit.errors import Problem, TargetError
 from kit.targets.interpolate import MissingVariableError, interpolate
-from kit.targets.readers import boolean, only, text
+from kit.targets.readers import boolean, only, pairs, text
 from kit.targets.servicefile import Surroundings, service
 from kit.targets.spec import NetworkSpec, ProjectSpec, ServiceSpec, VolumeSpec, boot_order
 from kit.targets.tree import Node, entries, fields, map_text, parse
@@ -80,11 +80,14 @@ def _project(root: Node, file: Path, variables: Mapping[str, str]) -> ProjectSpe
 
 
 def _network(node: Node, key: str, project: str) -> NetworkSpec:
-    found = only(node, "name", "external", "internal", "driver") if node.value is not None else {}
+    found = only(node, "name", "external", "internal", "driver", "driver_opts") if node.value is not None else {}
     if "driver" in found and text(found["driver"]) != "bridge":
         raise found["driver"].wrong("bridge")
     name, external = _shared_name(found, key, project)
-    return NetworkSpec(key, name, "internal" in found and boolean(found["internal"]), external)
+    options = pairs(found["driver_opts"]) if "driver_opts" in found else []
+    internal = "internal" in found and boolean(found["internal"])
+    sorted_options = tuple(sorted((option, value or "") for option, value in options))
+    return NetworkSpec(key, name, internal, external, sorted_options)
 
 
 def _volume(node: Node, key: str, project: str) -> VolumeSpec:

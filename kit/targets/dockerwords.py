@@ -8,12 +8,12 @@ WORDS: tuple[Word, ...] = (
     Word(
         r'could not select device driver "(?P<driver>[^"]*)" with capabilities: \[\[gpu',
         "Docker has no driver {driver} that gives a container the card",
-        "install the NVIDIA container toolkit and restart Docker, or write `gpu: {{access: cdi}}`",
+        "install the NVIDIA container toolkit and restart Docker, or write `gpu: {access: cdi}`",
     ),
     Word(
         r"unresolvable CDI devices (?P<device>[^\s:]+)",
         "there is no CDI device {device} here",
-        "`nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml`, and `features: {{cdi: true}}` in daemon.json",
+        "`nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml`, and `features: {cdi: true}` in daemon.json",
     ),
     Word(
         r"nvidia-container-cli: (?P<why>[^\n]+)",
@@ -23,12 +23,12 @@ WORDS: tuple[Word, ...] = (
     Word(
         r"(?:port is already allocated|address already in use)",
         "the port is taken",
-        "stop whoever has it, or write another `router: {{port: ...}}`",
+        "stop whoever has it, or write another `router: {port: ...}`",
     ),
     Word(
         r"cannot assign requested address",
         "this machine does not have the address that the router is bound to",
-        "write `router: {{bind: 127.0.0.1}}`",
+        "write `router: {bind: 127.0.0.1}`",
     ),
     Word(
         r'container name "/(?P<name>[^"]+)" is already in use',

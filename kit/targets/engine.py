@@ -54,6 +54,8 @@ def unreachable(said: str) -> TargetError:
 def told(doing: str, hint: str = "") -> Iterator[None]:
     """Docker's errors inside become TargetErrors that begin with `doing` ("chat cannot be started")."""
     from docker.errors import APIError, DockerException
+    from requests.exceptions import RequestException
+    from urllib3.exceptions import HTTPError
 
     try:
         yield
@@ -61,10 +63,9 @@ def told(doing: str, hint: str = "") -> Iterator[None]:
         raise refused(doing, str(error.explanation or error), hint) from None
     except DockerException as error:
         raise refused(doing, str(error), hint) from None
-    except OSError as error:
-        raise TargetError(
-            Problem(doing, "Docker went away", "look at it: `docker info`"), evidence=str(error)
-        ) from None
+    except (RequestException, HTTPError) as error:  # docker lets its HTTP library's errors through
+        went = Problem(doing, "Docker went away", "look at it: `docker info`")
+        raise TargetError(went, evidence=str(error)) from None
 
 
 def refused(doing: str, said: str, hint: str = "") -> TargetError:

@@ -151,7 +151,9 @@ def _create_network(walk: Walk, op: Operation) -> None:
     network = next(each for each in walk.project.networks if each.name == op.name)
     labels = bodies.network_labels(walk.project, network, walk.version)
     with told(f"the network {op.name} cannot be made"):
-        walk.client.api.create_network(network.name, internal=network.internal, labels=labels)
+        walk.client.api.create_network(
+            network.name, driver="bridge", options=dict(network.options), internal=network.internal, labels=labels
+        )
 
 
 def _create_volume(walk: Walk, op: Operation) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 from kit.errors import Problem, TargetError
@@ -69,6 +70,22 @@ def burst(
     printed = run(client, container, _BURST, str(port), model, task, str(threads), str(seconds), str(words))
     counts: dict[str, Any] = json.loads(printed.strip().splitlines()[-1])
     return counts
+
+
+def pids(client: DockerClient, project: str, services: Collection[str] | None = None) -> dict[str, list[int]]:
+    """Service -> the pids, as the host counts them, of its running processes; of all services, or of these."""
+    from docker.errors import APIError
+
+    found: dict[str, list[int]] = {}
+    for container in containers(client, project):
+        if container.status != "running" or (services is not None and container.service not in services):
+            continue
+        try:
+            top = client.api.top(container.id, "-eo pid")
+        except APIError:
+            continue  # it ended since it was listed
+        found[container.service] = [int(row[0]) for row in top["Processes"] or ()]
+    return found
 
 
 def container_of(client: DockerClient, project: str, service: str) -> str:

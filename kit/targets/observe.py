@@ -60,4 +60,5 @@ def _belongs(entry: dict[str, Any], project: str) -> bool:
 
 def _network(entry: dict[str, Any]) -> Network:
     found = entry.get("Labels") or {}
-    return Network(entry["Name"], bool(entry.get("Internal")), found.get(labels.PROJECT))
+    options = tuple(sorted((entry.get("Options") or {}).items()))
+    return Network(entry["Name"], bool(entry.get("Internal")), found.get(labels.PROJECT), options)

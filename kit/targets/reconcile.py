@@ -45,7 +45,7 @@ def reconcile(project: ProjectSpec, snapshot: Snapshot, hashes: Mapping[str, str
     return (
         *_pulls(project, snapshot, services),
         *_removals(project, snapshot, current, cut_off),
-        *(Operation("remove network", net.name, _other_internal(net)) for net in remade),
+        *(Operation("remove network", net.name, _why_remade(net, snapshot)) for net in remade),
         *_networks(project, snapshot, remade),
         *_volumes(project, snapshot),
         *_early_stops(project, services),
@@ -135,7 +135,7 @@ def _pulls(project: ProjectSpec, snapshot: Snapshot, services: Iterable[Operatio
         if op.verb in ("create", "replace") and snapshot.image(image) is None:
             needed.setdefault(image, []).append(op.name)
     for image, names in needed.items():
-        yield Operation("pull", image, f"is not on this machine, and {', '.join(names)} needs it")
+        yield Operation("pull", image, f"is not on this machine; needed by {', '.join(names)}")
 
 
 def _removals(
@@ -167,11 +167,17 @@ def _needs(container: Container) -> list[str]:
 
 
 def _must_be_remade(network: NetworkSpec, snapshot: Snapshot) -> bool:
+    """The daemon may add options of its own; those of the file must be there."""
     there = snapshot.network(network.name)
-    return there is not None and not network.external and there.internal != network.internal
+    if there is None or network.external:
+        return False
+    return there.internal != network.internal or not set(network.options) <= set(there.options)
 
 
-def _other_internal(network: NetworkSpec) -> str:
+def _why_remade(network: NetworkSpec, snapshot: Snapshot) -> str:
+    there = snapshot.network(network.name)
+    if there and there.internal == network.internal:
+        return "its options changed"
     return "must reach nothing outside" if network.internal else "must reach the outside"
 
 

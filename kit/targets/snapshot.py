@@ -52,11 +52,12 @@ class Container:
 
 @dataclass(frozen=True)
 class Network:
-    """A network that exists, by its name."""
+    """A network that exists, by its name; `options` are its driver's, sorted."""
 
     name: str
     internal: bool
     project: str | None
+    options: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)

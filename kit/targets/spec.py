@@ -91,12 +91,13 @@ class ServiceSpec:
 
 @dataclass(frozen=True)
 class NetworkSpec:
-    """A network; an external one is used, never made or removed."""
+    """A network; an external one is used, never made or removed. `options` are the driver's, sorted."""
 
     key: str
     name: str
     internal: bool = False
     external: bool = False
+    options: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)

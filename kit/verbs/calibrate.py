@@ -13,7 +13,6 @@ from kit.lock import Lock, Locked, card_of, from_text, to_text
 from kit.logfacts import read_log
 from kit.report.watch import Watcher
 from kit.targets import compose, inside
-from kit.targets.running import pids
 from kit.units import gib
 from kit.verbs.files import read_text, write_atomically
 from kit.verbs.inputs import LIVE, LOCK, Project, planned, read_project
@@ -129,7 +128,7 @@ def _measure(
 def _held(project: Project, client: DockerClient, service: str) -> int:
     """What the driver shows for a service's processes, in bytes. Raises TargetError when it shows nothing."""
     gpu = ask_driver(project.manifest.gpu.device)
-    mine = pids(project.manifest.name, client, {service}).get(service, [])
+    mine = inside.pids(client, project.manifest.name, {service}).get(service, [])
     held = sum(process.bytes for process in gpu.processes if process.pid in mine)
     if not held:
         raise TargetError(

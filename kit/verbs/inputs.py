@@ -57,7 +57,7 @@ def choose_gpu(project: Project, asked: str | None) -> Gpu:
         return _host(project, asked)
     recorded = project.folder / "gpu.json"
     if asked and asked != LIVE:
-        return _given(asked)
+        return given_gpu(asked)
     if not asked and wish.memory is not None:
         return cards.from_size(f"{wish.memory}", "gpu.memory")
     if not asked and recorded.exists():
@@ -65,7 +65,8 @@ def choose_gpu(project: Project, asked: str | None) -> Gpu:
     return replace(cards.ask_driver(wish.device), limit_bytes=wish.memory)
 
 
-def _given(asked: str) -> Gpu:
+def given_gpu(asked: str) -> Gpu:
+    """The card that `asked` is: a recorded gpu.json, or a size. Raises GpuError."""
     path = Path(asked)
     if asked.endswith(".json") or path.exists():
         try:
@@ -81,9 +82,14 @@ def _host(project: Project, asked: str | None) -> Gpu:
     """The host's memory: as much as gpu.memory or --gpu allows, else what is free now."""
     wish = project.manifest.gpu.memory
     if asked and asked != LIVE:
-        return replace(_given(asked), name="host memory", kind="host", assumed=())
+        return replace(given_gpu(asked), name="host memory", kind="host", assumed=())
     if wish is not None and asked != LIVE:
         return cards.host(wish, wish, "gpu.memory")
+    return host_gpu()
+
+
+def host_gpu() -> Gpu:
+    """The host's memory as it is now."""
     total, free = _memory()
     return cards.host(total, free, "asked from the host")
 

@@ -14,7 +14,7 @@ from kit.footprints import Footprint, compare
 from kit.gpu import Gpu
 from kit.render import is_ours
 from kit.report.watch import Watcher
-from kit.targets import compose
+from kit.targets import compose, inside
 from kit.targets.spec import ProjectSpec
 from kit.verbs.files import read_text
 from kit.verbs.inputs import LIVE, Project, choose_gpu, read_project
@@ -121,9 +121,7 @@ def _admit(session: Session, spec: ProjectSpec) -> Gpu | None:
 
 def _pids(session: Session, services: set[str] | None = None) -> dict[str, list[int]]:
     """Service -> the host's pids of its processes."""
-    from kit.targets.running import pids
-
-    return pids(compose.project_name(session.project.folder, os.environ), session.client, services)
+    return inside.pids(session.client, compose.project_name(session.project.folder, os.environ), services)
 
 
 def _footprints(session: Session, spec: ProjectSpec, card: Gpu | None) -> tuple[Footprint, ...]:

@@ -146,11 +146,6 @@ def test_a_downloaded_adapter_lies_where_the_worker_looks_for_it() -> None:
     assert fetch.command[2:5] == ("org/law", "v1", "/root/.cache/huggingface/adapters/org/law@v1")
 
 
-@pytest.mark.parametrize(("rank", "allowed"), [(1, 1), (2, 8), (16, 16), (17, 32), (65, 128), (512, 512)])
-def test_ranks_are_rounded_up_to_one_that_vllm_takes(rank: int, allowed: int) -> None:
-    assert vllm.lora_rank(rank) == allowed
-
-
 def test_an_adapter_is_a_host_name_of_its_own_on_the_same_worker() -> None:
     one = share(model(adapters=ADAPTERS), service="chat-2", replica=2)
     (place,) = vllm.service(one, plan(one)).networks

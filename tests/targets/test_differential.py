@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from kit.targets import bodies, compose
 from kit.targets.execute import make, prepare
-from tests.targets.conftest import Project
+from tests.conftest import ROOT
+from tests.targets.conftest import IMAGE, Project
 
 pytestmark = pytest.mark.docker
 
@@ -88,12 +91,12 @@ SERVICES = """
 MORE = """
 networks:
   workers: {internal: true}
-  edge: {internal: false}
+  edge: {internal: false, driver_opts: {com.docker.network.bridge.enable_icc: "true"}}
 volumes:
   cache:
 """
 ENVIRON = {"MGK_SECRET": "s3cret $money", "FROM_OUTSIDE": "outside"}
-NAMES = ("cdi", "router", "worker")
+EXAMPLES = sorted(ROOT.glob("compose/*/docker-compose.yaml"))
 # What no two containers share, and what says who made it: Debian's Compose calls itself 2.26.1-4 and labels 2.26.1.
 # DNSNames appear with a second network; a short mount's Mode says that it was written short.
 NOT_COMPARED = {
@@ -137,7 +140,7 @@ def both(project: Project) -> Project:
 
 def created_by_compose(project: Project) -> dict[str, dict[str, Any]]:
     project.compose("create")
-    return {name: project.inspect(name) for name in NAMES}
+    return inspected(project)
 
 
 def created_by_the_kit(project: Project) -> dict[str, dict[str, Any]]:
@@ -146,23 +149,46 @@ def created_by_the_kit(project: Project) -> dict[str, dict[str, Any]]:
     prepare(walk, operations)
     for service in walk.project.services:
         make(walk, service)
-    return {name: project.inspect(name) for name in NAMES}
+    return inspected(project)
+
+
+def inspected(project: Project) -> dict[str, dict[str, Any]]:
+    return {name: project.inspect(name) for name in project.ids()}
 
 
 def beside(project: Project) -> dict[str, Any]:
     """The networks and volumes, as the Engine has them."""
-    api = project.client.api
-    networks = [api.inspect_network(f"{project.name}_{key}") for key in ("workers", "edge")]
-    return {each["Name"]: flat(each) for each in (*networks, api.inspect_volume(f"{project.name}_cache"))}
+    ours: Any = {"label": f"{bodies.PROJECT}={project.name}"}
+    found = project.client.networks.list(filters=ours) + project.client.volumes.list(filters=ours)
+    return {each.name: flat(each.attrs | {"Containers": None, "Status": None}) for each in found}
+
+
+def must_make_the_same(project: Project) -> None:
+    theirs, their_surroundings = created_by_compose(project), beside(project)
+    compose.down(project.name, project.client, volumes=True)
+    ours, our_surroundings = created_by_the_kit(project), beside(project)
+    assert set(ours) == set(theirs) != set()
+    for name, attrs in theirs.items():
+        assert settled(ours[name]) == settled(attrs)
+    assert our_surroundings == their_surroundings
 
 
 def test_the_kit_and_compose_make_the_same_containers_networks_and_volumes(both: Project) -> None:
-    theirs, their_surroundings = created_by_compose(both), beside(both)
-    compose.down(both.name, both.client, volumes=True)
-    ours, our_surroundings = created_by_the_kit(both), beside(both)
-    for name in NAMES:
-        assert settled(ours[name]) == settled(theirs[name])
-    assert our_surroundings == their_surroundings
+    must_make_the_same(both)
+
+
+def test_the_examples_are_made_as_compose_makes_them(projects: Callable[[], Project]) -> None:
+    """Under other names, on another port, with an image that is here; what they mount is put beside them."""
+    assert EXAMPLES
+    for example in EXAMPLES:
+        project = projects()
+        text = re.sub(r"(?m)^name: .*$", f"name: {project.name}", example.read_text())
+        text = re.sub(r"(?m)^(    image:) .*$", rf"\1 {IMAGE}", text)
+        text = re.sub(r"(published:) .*", r'\1 "0"', text)
+        for source in re.findall(r'source: "(\./[^"]+)"', text):
+            (project.folder / source).mkdir(parents=True, exist_ok=True)
+        (project.folder / compose.FILE).write_text(text)
+        must_make_the_same(project)
 
 
 def test_the_comparison_sees_a_difference(both: Project) -> None:
@@ -180,7 +206,7 @@ def test_the_comparison_sees_a_difference(both: Project) -> None:
 def test_compose_wants_to_change_nothing_that_the_kit_made(both: Project) -> None:
     before = {name: attrs["Id"] for name, attrs in created_by_the_kit(both).items()}
     both.compose("create")
-    assert {name: both.inspect(name)["Id"] for name in NAMES} == before
+    assert both.ids() == before
 
 
 def test_the_kit_wants_to_change_nothing_that_compose_made(both: Project) -> None:

@@ -13,15 +13,16 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kit import asking, judge
-from kit.asking import Asker
 from kit.errors import Problem, TargetError
-from kit.judge import Verdict
 from kit.labels import ROLE, probes_of
+from kit.routers.smg import KEY_FILE
 from kit.stack import Probe
 from kit.targets import compose
 from kit.targets.spec import ProjectSpec, ServiceSpec
 from kit.targets.wait import CLOCK, Clock
+from kit.verify import asking, judge
+from kit.verify.asking import Asker
+from kit.verify.judge import Verdict
 
 if TYPE_CHECKING:
     import httpx
@@ -116,9 +117,16 @@ def url_of(project: ProjectSpec) -> str:
 
 
 def key_of(project: ProjectSpec) -> str | None:
-    """The key that clients must send, None without one."""
-    variables = dict(text.split("=", 1) for text in _router(project).environment if "=" in text)
-    return variables.get(KEY) or None
+    """The key that clients must send, None without one. Raises TargetError when its file cannot be read."""
+    router = _router(project)
+    variables = dict(text.split("=", 1) for text in router.environment if "=" in text)
+    file = next((mount for mount in router.mounts if mount.target == KEY_FILE), None)
+    if file is None:
+        return variables.get(KEY) or None
+    try:
+        return Path(file.source).read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise TargetError(Problem(f"the key in {file.written} cannot be read", str(error))) from None
 
 
 def _router(project: ProjectSpec) -> ServiceSpec:
@@ -157,11 +165,14 @@ def _checks(asker: Asker, probes: tuple[Probe, ...]) -> Iterator[Check]:
 def _adapters(asker: Asker, probes: tuple[Probe, ...]) -> Iterator[Check]:
     for base in dict.fromkeys(probe.base for probe in probes if probe.base):
         family = [probe for probe in probes if base in (probe.name, probe.base)]
+        began = asker.clock.now()
         answers = {probe.name: asking.several(asker, probe.name, probe.task) for probe in family}
+        seconds = (asker.clock.now() - began) / len(family)
         for probe in family:
             if probe.base:
+                verdict = judge.judge_adapter(probe.name, answers)
                 what = f"differs from {base} and its other adapters"
-                yield _check(asker, probe.name, what, partial(judge.judge_adapter, probe.name, answers))
+                yield Check(probe.name, what, verdict.ok, verdict.detail, seconds)
 
 
 def _check(asker: Asker, name: str, what: str, question: Callable[[], Verdict]) -> Check:

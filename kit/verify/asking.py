@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from kit import judge
 from kit.errors import TargetError
-from kit.judge import Verdict
 from kit.targets.inside import run
 from kit.targets.wait import Clock
+from kit.verify import judge
+from kit.verify.judge import Verdict
 
 if TYPE_CHECKING:
     import httpx

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from math import isfinite
 from typing import Any
 
-from kit.answers import decoded, dig, error, first_text, json_of, short
+from kit.verify.answers import decoded, dig, error, first_text, json_of, short
 
 NO_ANSWER = 0  # the status where nobody answered; the body says why
 MAY_PASS = (NO_ANSWER, 404, 408, 429, 500, 502, 503, 504)  # what a router says while a worker is not there yet
@@ -69,13 +69,10 @@ def judge_stream(name: str, status: int, body: bytes) -> Verdict:
 def _streamed(name: str, frames: Sequence[Any]) -> Verdict:
     if any(not isinstance(frame, dict) for frame in frames):
         return Verdict(False, "a frame of the stream is not a JSON object")
-    if other := next((f.get("model") for f in frames if f.get("model") != name), None):
-        return Verdict(False, f"{short(other)} answers to the name {name}")
-    deltas = [dig(frame, "choices", 0, "delta") for frame in frames]
-    found = [
-        first_text(delta, "content", "reasoning_content", "reasoning") for delta in deltas if isinstance(delta, dict)
-    ]
-    text = "".join(each for each in found if each)
+    others = [frame.get("model") for frame in frames if frame.get("model") != name]
+    if others:
+        return Verdict(False, f"{short(others[0])} answers to the name {name}")
+    text = "".join(map(_piece, frames))
     if len(frames) < 2 or not text:
         return Verdict(False, f"{len(frames)} frames, and {len(text)} characters in them")
     return Verdict(True, f"{len(frames)} frames: {short(text)}", text)
@@ -88,7 +85,7 @@ def _piece(frame: dict[str, Any]) -> str:
 
 
 def _frames(body: bytes) -> Iterator[str]:
-    for line in decoded(body).splitlines():
+    for line in decoded(body).split("\n"):
         if line.startswith("data:"):
             yield line.removeprefix("data:").strip()
 
@@ -184,13 +181,14 @@ def listed(status: int, body: bytes) -> set[str]:
 
 def judge_adapter(name: str, answers: Mapping[str, Sequence[str]]) -> Verdict:
     """An adapter must change something: `answers` has what each name of one worker answers to the same prompts."""
-    mine = answers.get(name, ())
-    if not mine:
-        return Verdict(False, "no answers to compare")
-    twins = [other for other, theirs in answers.items() if other != name and list(theirs) == list(mine)]
-    if twins:
+    silent = [each for each, said in answers.items() if not said]
+    if silent:
+        return Verdict(False, f"{', '.join(silent)} gave no answers to compare")
+    mine = list(answers[name])
+    others = [each for each in answers if each != name]
+    if twins := [each for each in others if list(answers[each]) == mine]:
         return Verdict(False, f"answers all {len(mine)} prompts exactly as {', '.join(twins)}")
-    return Verdict(True, f"differs from {', '.join(other for other in answers if other != name)}")
+    return Verdict(True, f"differs from {', '.join(others)}")
 
 
 def lacks_chat_template(status: int, body: bytes) -> bool:

@@ -1,0 +1,112 @@
+"""HAProxy in front of the router, where models rank, score or classify.
+
+SMG does not route these requests: it sends /v1/rerank to any worker without its name, cannot read vLLM's answer to
+/rerank, and does not know /score and /pooling. Clients for them (Cohere's, Jina's and whatever speaks like them: every
+RAG framework) take one base address and put the model's name into the body, as they do for a chat. So the endpoint
+stays one: HAProxy takes its port, reads "model" from the bodies of these few paths and sends them to that worker, and
+passes everything else on to the router untouched. A port or a path for each model would need clients that know of it.
+
+Without such a model there is no HAProxy. Its configuration is printed beside the compose file; a label carries its
+checksum, so that the container is made anew when it changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from kit.bill import Plan
+from kit.labels import ROLE
+from kit.render import checksum, fill
+from kit.stack import EDGE, WORKERS, Attachment, File, Health, Mount, Route, Service
+
+DEFAULT_IMAGE = "haproxy:3.2-alpine"
+NAME = "front"
+FOLDER = "haproxy"
+USER = "65532:65532"
+STATUS_PORT = 8404
+DRAIN_SECONDS = 30
+CONFIG = "monogpu.config"  # the label with the configuration's checksum
+KEY, KEY_FILE = "MONOGPU_API_KEY", "/run/secrets/api-key"
+
+PATHS = ("/rerank", "/v1/rerank", "/v2/rerank", "/score", "/v1/score", "/classify", "/v1/classify", "/pooling")
+NOTE = (
+    "{router} does not route /rerank, /score and /classify: {image} stands in front of it on the same port, and sends "
+    "them to {names} by the model in their body"
+)
+
+
+@dataclass(frozen=True)
+class Pool:
+    """The workers of one name, as (host, port)."""
+
+    name: str
+    servers: tuple[tuple[str, int], ...]
+
+
+def needed(plan: Plan) -> bool:
+    """Whether some model does what no router here routes."""
+    return any(model.task in ("rerank", "classify") for model in plan.manifest.models)
+
+
+def note(plan: Plan) -> str:
+    """What `plan` says of it."""
+    names = [model.name for model in plan.manifest.models if model.task in ("rerank", "classify")]
+    wish = plan.manifest.router
+    return NOTE.format(router=wish.engine, image=wish.front_image or DEFAULT_IMAGE, names=" and ".join(names))
+
+
+def before(plan: Plan, router: Service, routes: Iterable[Route]) -> tuple[tuple[Service, ...], tuple[File, ...]]:
+    """The router, no longer published, and HAProxy in its place; and HAProxy's configuration. `routes` are those of
+    every model that embeds, ranks or classifies: vLLM ranks with vectors too."""
+    (port,) = router.ports
+    mounts = tuple(mount for mount in router.mounts if mount.target == KEY_FILE)
+    keys = tuple(entry for entry in router.environment if entry[0] == KEY)
+    text = config(pools(routes), router.name, port.target, bool(keys), bool(mounts))
+    front = Service(
+        name=NAME,
+        comment=(
+            f"The one endpoint. What ranks, scores or classifies goes to its worker by the model in the body, "
+            f"everything else to {router.name}.",
+        ),
+        image=plan.manifest.router.front_image or DEFAULT_IMAGE,
+        entrypoint=("haproxy",),
+        command=("-f", f"/etc/{FOLDER}/haproxy.cfg"),
+        environment=keys,
+        mounts=(Mount("bind", f"./{FOLDER}", f"/etc/{FOLDER}", read_only=True), *mounts),
+        networks=(Attachment(EDGE), Attachment(WORKERS)),
+        ports=router.ports,
+        health=Health(("wget", "-q", "-O", "/dev/null", f"http://127.0.0.1:{STATUS_PORT}/"), 5, 5, 3, 30),
+        depends_on=((router.name, "service_healthy"),),
+        stop_grace=DRAIN_SECONDS + 15,
+        user=USER,
+        read_only=True,
+        labels=((ROLE, "router"), (CONFIG, checksum(text))),
+    )
+    behind = f"Behind {NAME}, which is published in its place."
+    inside = tuple(at for at in router.networks if at.network != EDGE)
+    hidden = replace(router, comment=(behind, *router.comment), ports=(), networks=inside)
+    return (hidden, front), (File(f"{FOLDER}/haproxy.cfg", text),)
+
+
+def pools(routes: Iterable[Route]) -> tuple[Pool, ...]:
+    """One a name: replicas answer to the same."""
+    found: dict[str, list[tuple[str, int]]] = {}
+    for route in routes:
+        found.setdefault(route.model_id, []).append((route.host, route.port))
+    return tuple(Pool(name, tuple(servers)) for name, servers in found.items())
+
+
+def config(found: tuple[Pool, ...], router: str, port: int, by_variable: bool, by_file: bool) -> str:
+    """HAProxy's configuration. It listens where the router did, and asks the router at its own port."""
+    key = f'"${{{KEY}}}"' if by_variable else f"-f {KEY_FILE}" if by_file else ""
+    return fill(
+        "haproxy.cfg.j2",
+        pools=found,
+        paths=PATHS,
+        key=key,
+        port=port,
+        status=STATUS_PORT,
+        drain=DRAIN_SECONDS,
+        router={"host": router, "port": port},
+    )
