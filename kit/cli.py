@@ -122,9 +122,14 @@ def verify(
 
 
 @app.command()
-def status(file: File = MANIFEST, as_json: Json = False) -> None:
-    """What runs, and how it is."""
-    _run("status", file, as_json=as_json)
+def status(
+    file: File = MANIFEST,
+    watch: Annotated[bool, typer.Option("--watch", help="Again and again, until Ctrl-C.")] = False,
+    interval: Annotated[float, typer.Option("--interval", metavar="S", min=0.5, help="Seconds between looks.")] = 2,
+    as_json: Json = False,
+) -> None:
+    """What runs, and how it is: health, memory against the bill, load, and the router's view."""
+    _run("status", file, watch, interval, as_json=as_json)
 
 
 @app.command()

@@ -7,7 +7,7 @@ Phi-3 workers are recorded there too and were never fitted on; a test holds the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kit.units import MIB
 
@@ -26,20 +26,30 @@ class Constants:
     fp8: int
     lora: int
     why: str
+    context_why: str
 
 
 def _mib(count: float) -> int:
     return int(count * MIB)
 
 
-MEASURED = "fitted on 27 workers on an H200, vLLM 0.26"
+MEASURED = "fitted on an H200"
 
 # By compute capability, the longest match first. Only the context is known to depend on the card: 610 MiB for a bare
 # CUDA context on the H200 (NVML), 0.17 to 0.25 GiB in public logs of 16 and 24 GB cards.
-HOPPER = Constants(_mib(610), _mib(238), _mib(65), _mib(0.235), 11.7, 0.512, _mib(62), _mib(25), MEASURED)
-OTHERS = Constants(
-    _mib(256), _mib(238), _mib(65), _mib(0.235), 11.7, 0.512, _mib(62), _mib(25), f"{MEASURED}; context by public logs"
+HOPPER = Constants(
+    context=_mib(610),
+    runtime=_mib(238),
+    graphs=_mib(65),
+    graph_layer=_mib(0.235),
+    logits=11.7,
+    activations=0.512,
+    fp8=_mib(62),
+    lora=_mib(25),
+    why=MEASURED,
+    context_why="one CUDA context, measured on an H200",
 )
+OTHERS = replace(HOPPER, context=_mib(256), context_why="one CUDA context, by public logs of 16 and 24 GB cards")
 BY_CAPABILITY = {"9.": HOPPER, "10.": HOPPER, "": OTHERS}
 
 

@@ -104,7 +104,9 @@ router:
   port: 30000                # the endpoint is http://127.0.0.1:30000/v1
   #policy: round_robin       # how requests are spread over replicas
   #api_key: MONOGPU_API_KEY  # the environment variable that holds the key; never the key itself
+  #api_key_file: ./secrets/api-key # or the file that holds it
   #image: lightseekorg/smg:1.13.0
+  #front_image: haproxy:3.2-alpine # stands in front where a model ranks or classifies
 models:"""
 
 _WORDS = """\

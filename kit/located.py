@@ -63,7 +63,7 @@ def _mend(data: Any, path: Path, number: int) -> None:
     for step in steps[:-1]:
         data = data[step]
     word = steps[-1]
-    stand_ins = {"name": f"unread-{number}", "source": ".", "api_key": "UNREAD"}
+    stand_ins = {"name": f"unread-{number}", "source": ".", "api_key": "UNREAD", "api_key_file": "./unread"}
     if isinstance(word, int):
         data[word] = _stand_in(f"unread-{number}")
     elif word in stand_ins:

@@ -108,15 +108,15 @@ def _card_lines(facts: Facts, setting: Setting, card: Card) -> list[Line]:
         Line("activations", _activations(facts, setting, known), f"batches of {setting.batched_tokens:,} tokens"),
         *_graph_lines(facts, setting, known),
         *_cache_lines(setting, known),
-        Line("runtime", known.runtime, f"CUDA modules and library workspaces; {known.why}"),
-        Line("context", known.context, "one CUDA context"),
+        Line("runtime", known.runtime, f"CUDA modules and workspaces; {known.why}"),
+        Line("context", known.context, known.context_why),
     ]
 
 
 def _weights_why(facts: Facts) -> str:
-    read = "read from the weights' headers" if facts.from_headers else "counted from config.json"
+    read = "headers read" if facts.from_headers else "counted from config.json"
     return (
-        f"{facts.parameters:,} parameters in {facts.quantization or facts.dtype}, {read}; fused and rounded as loaded"
+        f"{facts.parameters:,} parameters in {facts.quantization or facts.dtype}, {read}"
     )
 
 
@@ -133,10 +133,10 @@ def _sampler_lines(facts: Facts, setting: Setting, card: Card, known: Constants)
     if setting.pooling:
         return []
     requests = min(setting.requests, setting.batched_tokens)
-    shape = f"{requests} requests x {facts.vocab:,} vocabulary entries"
+    shape = f"{requests} requests x {facts.vocab:,} tokens in the vocabulary"
     counters = setting.requests * facts.vocab * 4 + setting.requests * up(facts.vocab, 32) // 8
     return [
-        Line("sampler", counters if card.ways.v2_runner else 0, f"penalty counters, {shape} x 4 B"),
+        Line("sampler", counters if card.ways.v2_runner else 0, f"penalties: {shape} x 4 B"),
         Line("logits", int(requests * facts.vocab * known.logits), f"{shape} x {known.logits} B"),
     ]
 

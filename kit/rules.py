@@ -43,9 +43,7 @@ def _router(router: Router) -> Found:
     if router.api_key and router.api_key_file:
         yield ("router", "api_key_file"), Refused("there is an api_key too", "the key comes from one place; remove one")
     if not is_loopback(router.bind) and not router.api_key and not router.api_key_file:
-        needed = (
-            "anyone who reaches it could use the models; write api_key: with the name of a variable, or bind 127.0.0.1"
-        )
+        needed = "anyone could use the models; write api_key: with the name of a variable, or bind 127.0.0.1"
         yield ("router", "bind"), Refused(f"{router.bind} is open to other machines and there is no api_key", needed)
     policies = POLICIES[router.engine]
     if router.policy not in policies:

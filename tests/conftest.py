@@ -10,6 +10,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# Two busy cores are no reason to fail: a property is about what holds, not about how long one example takes.
+settings.register_profile("kit", deadline=None)
+settings.load_profile("kit")
 
 ROOT = Path(__file__).resolve().parent.parent
 KINDS = ("docker", "real")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
+from kit.checks import RESERVED
 from kit.manifest import Adapter, GpuWish, Manifest, Model, Router
 from kit.units import MIB
 
 NAMES = st.from_regex(r"[a-z][a-z0-9]{3,8}", fullmatch=True).filter(
-    lambda name: name not in ("router", "vllm", "master", "fetch", "gateway", "localhost", "kubernetes")
+    lambda name: name not in {*RESERVED, "vllm", "master"}
 )
 TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=10)
 VARIABLE_TEXTS = TEXTS.map(lambda text: text.replace("$", "")) | st.just("${NAME}")
@@ -31,7 +32,7 @@ def a_model(name: str, adapters: list[str]) -> st.SearchStrategy[Model]:
         adapters=st.tuples(*(st.builds(Adapter, name=st.just(one), source=SOURCES) for one in adapters)),
         args=st.lists(TEXTS.map(lambda text: f"--x={text}"), max_size=3).map(tuple),
         env=st.dictionaries(st.from_regex(r"X_[A-Za-z0-9_]{0,5}", fullmatch=True), VARIABLE_TEXTS),
-        volumes=st.sampled_from([(), ("./a:/data",), ("cache:/cache:ro", "~/b:/b")]),
+        volumes=st.sampled_from([(), ("./a:/data",), ("cache:/srv/cache:ro", "~/b:/b")]),
         image=st.none() | st.just("registry.example:5000/team/vllm:v1"),
     )
 

@@ -30,6 +30,8 @@ GOOD: list[tuple[Callable[[Any], Any], Any, Any]] = [
     (checks.image, "vllm/vllm-openai:v0.26.0", "vllm/vllm-openai:v0.26.0"),
     (checks.image, "localhost:5000/a/b_c.d@sha256:" + "0" * 64, "localhost:5000/a/b_c.d@sha256:" + "0" * 64),
     (checks.image, "monogpu", "monogpu"),
+    (checks.key_file, "./secrets/api key", "./secrets/api key"),
+    (checks.key_file, "~/key", "~/key"),
     (checks.memory, "256MiB", 256 * MIB),
     (checks.memory, 4 * GIB, 4 * GIB),
     (checks.memory_or_auto, "auto", "auto"),
@@ -47,6 +49,7 @@ BAD: list[tuple[Callable[[Any], Any], Any]] = [
     *((checks.device, value) for value in (None, "", "0,1", "all", "cuda:0", "-1", "1000", "nvidia.com/gpu=0", "0\n")),
     *((checks.bind, text) for text in ("", "localhost", "1.2.3", "127.0.0.01", "fe80::1%eth0", "[::1]", "1.2.3.4:80")),
     *((checks.variable_name, text) for text in ("", "key", "$KEY", "${KEY}", "1KEY", "KEY\n", "sk-x")),
+    *((checks.key_file, text) for text in ("", "key", "sk-x", "./", "./a:b", "/run/$KEY", "./a\nb")),
     *((checks.image, text) for text in ("", "A/b", "a b", "a:b:c", "a@sha256:0", "${IMAGE}", "a\n", "a" * 600)),
     *((checks.memory, value) for value in (0, 16, -1, "16", "255MiB", 0.3, "30%", True, None, "9999TiB", [], "4G")),
     *((checks.reserve, value) for value in (False, 0.0, 512, "1KiB", -5, None)),
@@ -86,9 +89,10 @@ def test_the_nearest_name_is_readable(text: str, near: str) -> None:
     assert checks.slug(text) == near
 
 
-def test_a_refused_key_may_not_be_shown() -> None:
+@pytest.mark.parametrize("check", [checks.variable_name, checks.key_file])
+def test_a_refused_key_may_not_be_shown(check: Callable[[str], str]) -> None:
     with pytest.raises(Refused) as caught:
-        checks.variable_name("sk-live-123")
+        check("sk-live-123")
     assert caught.value.secret
     assert "sk-live" not in f"{caught.value.what}{caught.value.needed}{caught.value.hint}"
 

@@ -37,7 +37,7 @@ models:
     adapters: [{name: code, source: ./adapters/code}]
     args: [--max-num-batched-tokens, 2048, --rope-scaling, '{"a": 1.50}']
     env: {HF_TOKEN: "${HF_TOKEN}", http_proxy: "", TEMPERATURE: 1.10, LIMIT: 1.0e+3}
-    volumes: ["./data:/data:ro", "cache:/cache"]
+    volumes: ["./data:/data:ro", "cache:/srv/cache"]
     image: vllm/vllm-openai:v0.26.0
   - {name: embed, source: ./models/embed, task: embed}
 """
@@ -80,7 +80,7 @@ def test_every_word_is_read_into_its_type() -> None:
                 adapters=(Adapter(name="code", source="./adapters/code"),),
                 args=("--max-num-batched-tokens", "2048", "--rope-scaling", '{"a": 1.50}'),
                 env={"HF_TOKEN": "${HF_TOKEN}", "http_proxy": "", "TEMPERATURE": "1.10", "LIMIT": "1.0e+3"},
-                volumes=("./data:/data:ro", "cache:/cache"),
+                volumes=("./data:/data:ro", "cache:/srv/cache"),
                 image="vllm/vllm-openai:v0.26.0",
             ),
             Model(name="embed", source="./models/embed", task="embed"),
@@ -149,6 +149,7 @@ def test_a_loopback_address_needs_no_key(bind: str) -> None:
 def test_any_other_address_does(bind: str) -> None:
     assert "there is no api_key" in refused(f"router: {{bind: {bind}}}\n{model()}")[0]
     assert read(f"router: {{bind: {bind}, api_key: KEY}}\n{model()}").router.api_key == "KEY"
+    assert read(f"router: {{bind: {bind}, api_key_file: ./key}}\n{model()}").router.api_key_file == "./key"
 
 
 def test_graphs_off_is_off_with_and_without_quotes() -> None:
@@ -202,6 +203,7 @@ def test_a_secret_is_never_printed_with_the_problems_of_its_line(secret: str) ->
     for text in (
         f"router: {{api_key: {secret}, port: '1', bind: x}}\n{model()}",
         f"router: {{port: '1', api_key: {secret}}}\n{model()}",
+        f"router: {{api_key_file: {secret}, port: '1'}}\n{model()}",
         model(f"env: {{HF_TOKEN: {secret}, 'b c': x}}"),
         model(f"env: {{VLLM_API_KEY: {secret}}}"),
         model(f"args: [--api-key, {secret}]"),

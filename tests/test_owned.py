@@ -123,7 +123,7 @@ def test_a_wrong_name_or_half_a_reference_is_refused(name: str, value: str) -> N
 @pytest.mark.parametrize(
     "text",
     [
-        "./data:/data", "./data:/data:ro", "/srv/x:/x:rw", "~/m:/m", "cache:/cache", "../a b:/a b", "/var/run2:/x",
+        "./data:/data", "./data:/data:ro", "/srv/x:/x:rw", "~/m:/m", "cache:/srv/cache", "../a b:/a b", "/var/run2:/x",
         "./a:/rooted",
     ],
 )  # fmt: skip
@@ -137,7 +137,7 @@ def test_a_mount_is_taken_as_it_is(text: str) -> None:
         "", "a", ":/a", "./a:", "./a:b", "./a:/b:rx", "./a:/b:", "./a:/b:ro:x", "C:\\a:/b", "a/b:/c", "-a:/b",
         "$HOME:/a", "./a:/$b", "/var/run/docker.sock:/x", "/run/docker.sock:/x:ro",
         "/run/containerd/containerd.sock:/x", "/:/host", "//:/host", "/run:/run", "/var/run/:/x", "/var/../run:/x",
-        "./a:/", "./a:/root", "./a:/root/.cache", "./a:/root/.cache/huggingface/x", "./a:/models", "./a:/models/chat",
+        "./a:/", "./a:/root", "./a:/root/.cache", "./a:/root/.cache/huggingface/x", "./a:/models", "./a:/cache", "./a:/models/chat",
         "./a://models", "./a:/x/../tmp", "./a:/dev/shm", "./a:/proc", "./a:/sys/fs", "./a:/adapters/",
     ],
 )  # fmt: skip

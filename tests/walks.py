@@ -11,7 +11,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,6 +21,7 @@ from kit.targets import compose, inside
 from kit.targets.observe import containers
 from kit.targets.snapshot import Container
 from tests.cardengine import card_engine
+from tests.modelfiles import safetensors
 from tests.pretend.ledger import Card, as_gpu_json, create, read
 from tests.pretend_gpu import wait_for
 
@@ -144,6 +144,16 @@ def model(name: str, source: str = TINY, *more: str, env: str = "", image: str =
     return f"  - name: {name}\n" + "".join(f"    {line}\n" for line in [*lines, "requests: 4"])
 
 
+def adapter(folder: Path, rank: int = 8) -> None:
+    """A LoRA adapter for SMALL, as PEFT writes one: it changes the first layer's queries."""
+    folder.mkdir(parents=True)
+    config = {"peft_type": "LORA", "r": rank, "target_modules": ["q_proj"], "base_model_name_or_path": SMALL}
+    (folder / "adapter_config.json").write_text(json.dumps(config))
+    place = "base_model.model.model.layers.0.self_attn.q_proj"
+    shapes = {f"{place}.lora_A.weight": ("BF16", (rank, 896)), f"{place}.lora_B.weight": ("BF16", (896, rank))}
+    (folder / "adapter_model.safetensors").write_bytes(safetensors(shapes))
+
+
 def free_port() -> int:
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
@@ -210,7 +220,3 @@ def ended(process: subprocess.Popen[str]) -> Said:
 def soon(what: Callable[[], object]) -> None:
     """Returns when it is so."""
     wait_for(what, LONG)
-
-
-def elapsed(began: float) -> float:
-    return time.monotonic() - began

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from kit.targets import bodies
 from kit.targets.engine import told
@@ -65,13 +66,24 @@ def _walk(walk: Walk, operations: Sequence[Operation]) -> tuple[ServiceResult, .
 
 
 def _begin(walk: Walk, op: Operation) -> Begun:
-    at = walk.clock.now()
+    at, service = walk.clock.now(), walk.project.service(op.name)
     with told(f"{op.name} cannot be started"):
-        container = BEGIN[op.verb](walk, op, walk.project.service(op.name))
+        container = BEGIN[op.verb](walk, op, service)
         walk.watch(Kept(op.name, op.cause) if op.verb == "keep" else Started(op.name, op.verb, op.cause))
+        return Begun(service, container, op.verb, at, *_before(walk, op, container))
+
+
+def _before(walk: Walk, op: Operation, container: str) -> tuple[int, datetime | None]:
+    """Restarts that are not this walk's, and where the log of this walk begins. Docker counts restarts from 0 again
+    when a container is started; what happened since then must be seen, however fast it was."""
+    if op.container is None or op.verb in ("create", "replace"):
+        return 0, None
+    if op.verb == "start":
+        return 0, op.container.finished
+    if op.verb == "restart":
         now = inspect(walk.client, container)
-    since = now.started if now and op.verb in ("start", "restart") else None
-    return Begun(walk.project.service(op.name), container, op.verb, at, now.restarts if now else 0, since)
+        return 0, now.finished if now else None
+    return op.container.restarts, None
 
 
 def make(walk: Walk, service: ServiceSpec) -> str:

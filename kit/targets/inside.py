@@ -19,6 +19,14 @@ import sys, urllib.request
 print(urllib.request.urlopen(f"http://127.0.0.1:{sys.argv[1]}{sys.argv[2]}", timeout=20).read().decode())
 """
 
+# Prints the body of GET /workers.
+_WORKERS = """
+import urllib.request
+key = open("/tmp/control-key").read()
+ask = urllib.request.Request("http://127.0.0.1:30000/workers", headers={"Authorization": "Bearer " + key})
+print(urllib.request.urlopen(ask, timeout=20).read().decode())
+"""
+
 # argv: port, model, task, threads, seconds, words. Every thread asks again until the time is over; prints counts.
 _BURST = """
 import json, random, sys, threading, time, urllib.request
@@ -61,6 +69,11 @@ def run(client: DockerClient, container: str, code: str, *args: str) -> str:
 def get(client: DockerClient, container: str, port: int, path: str) -> str:
     """The body that a worker's own port answers."""
     return run(client, container, _GET, str(port), path)
+
+
+def workers(client: DockerClient, router: str) -> str:
+    """What SMG says of its workers: its control plane answers inside its own container alone (smg_launch.py)."""
+    return run(client, router, _WORKERS)
 
 
 def burst(

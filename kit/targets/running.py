@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class ServiceStatus:
     """One container. `state` is Docker's (running, exited, ...), `health` None without a check; `started` None before
-    the first start; `names` are what clients put in "model"; `role` is worker, router, fetch or ""."""
+    the first start; `names` are what clients put in "model"; `role` is worker, router, fetch or ""; `planned` is the
+    footprint that the plan promised, in bytes; `out_of_memory`: the kernel killed it for the host's memory."""
 
     service: str
     container: str
@@ -37,6 +38,9 @@ class ServiceStatus:
     role: str
     names: tuple[str, ...]
     ports: tuple[Publication, ...]
+    task: str = ""
+    planned: int | None = None
+    out_of_memory: bool = False
 
 
 def status(project: str, client: DockerClient) -> tuple[ServiceStatus, ...]:
@@ -61,7 +65,15 @@ def _status(container: Container, ports: list[Publication]) -> ServiceStatus:
         role=container.label(kit_labels.ROLE),
         names=_names(container),
         ports=tuple(port for port in ports if port.container == container.name),
+        task=container.label(kit_labels.TASK),
+        planned=_planned(container),
+        out_of_memory=container.out_of_memory,
     )
+
+
+def _planned(container: Container) -> int | None:
+    said = container.label(kit_labels.BYTES)
+    return int(said) if said.isdecimal() else None
 
 
 def _names(container: Container) -> tuple[str, ...]:

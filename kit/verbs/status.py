@@ -1,66 +1,65 @@
-"""`status`: what runs, and how it is."""
+"""`status`: what runs, and how it is; with --watch again and again."""
 
 from __future__ import annotations
 
 import os
-from datetime import UTC, datetime
+import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
+from kit.gpu import Gpu, GpuError
+from kit.report.status import NARROW, lines
+from kit.status import Load, Status, as_json, by_name
 from kit.targets import compose
-from kit.targets.compose import ServiceStatus
-from kit.verbs.inputs import read_project
+from kit.targets.looking import look
+from kit.verbs.inputs import LIVE, Project, choose_gpu, read_project
 from kit.verbs.output import Output
 
+BETWEEN = 1.0  # seconds between the two looks that tokens a second need
 
-def run(output: Output, file: Path) -> int:
+
+def run(output: Output, file: Path, watch: bool, interval: float) -> int:
     project = read_project(file)
-    found = compose.status(project.manifest.name, compose.connect(os.environ))
+    client = compose.connect(os.environ)
+
+    def ask(before: Mapping[str, Load]) -> Status:
+        return look(client, project.manifest.name, lambda: _card(project), before)
+
+    first = ask({})
+    if watch and not output.as_json and output.out.isatty():
+        _watch(output, ask, first, interval)
+        return 0
+    status = first
+    if by_name(first.services):
+        time.sleep(BETWEEN)
+        status = ask(by_name(first.services))
     if output.as_json:
-        output.json({"project": project.manifest.name, "services": [_json(one) for one in found]})
-        return 0
-    if not found:
-        output.print(f"nothing of {project.manifest.name} runs; `monogpu-kit up` starts it")
-        return 0
-    output.console().print(_table(found))
+        output.json(as_json(status))
+    else:
+        output.print(*lines(status, max(output.console().width, NARROW)))
     return 0
 
 
-def _json(one: ServiceStatus) -> dict[str, Any]:
-    return {
-        "service": one.service,
-        "role": one.role,
-        "names": list(one.names),
-        "state": one.state,
-        "health": one.health,
-        "restarts": one.restarts,
-        "started": one.started.isoformat() if one.started else None,
-        "exit_code": one.exit_code,
-        "image": one.image,
-    }
+def _card(project: Project) -> Gpu | None:
+    """What the workers share, as it is now; None when nobody can say."""
+    try:
+        return choose_gpu(project, LIVE)
+    except GpuError:
+        return None
 
 
-def _table(found: tuple[ServiceStatus, ...]) -> Any:
-    from rich import box
-    from rich.table import Table
+def _watch(output: Output, ask: Callable[[Mapping[str, Load]], Status], first: Status, interval: float) -> None:
+    """Until Ctrl-C."""
+    from rich.live import Live
+    from rich.text import Text
 
-    table = Table(box=box.SIMPLE, pad_edge=False)
-    for name in ("service", "answers to", "state", "since", "restarts"):
-        table.add_column(name, justify="right" if name in ("since", "restarts") else "left")
-    for one in found:
-        state = one.state if one.exit_code is None else f"{one.state} ({one.exit_code})"
-        table.add_row(
-            one.service,
-            ", ".join(one.names),
-            f"{state}, {one.health}" if one.health else state,
-            _since(one.started),
-            str(one.restarts),
-        )
-    return table
-
-
-def _since(started: datetime | None) -> str:
-    if started is None:
-        return ""
-    seconds = int((datetime.now(UTC) - started).total_seconds())
-    return f"{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+    console, status = output.console(), first
+    try:
+        with Live(console=console, screen=True, auto_refresh=False) as live:
+            while True:
+                words = [*lines(status, console.width), "", f"every {interval:g} s; Ctrl-C ends"]
+                live.update(Text("\n".join(words)), refresh=True)
+                time.sleep(interval)
+                status = ask(by_name(status.services))
+    except KeyboardInterrupt:
+        output.print(*lines(status, console.width))

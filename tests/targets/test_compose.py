@@ -211,6 +211,16 @@ def test_a_worker_that_takes_too_long_stops_the_walk(project: Project) -> None:
     assert error.problems[0].what.startswith("chat is still starting, ")
 
 
+def test_the_log_of_an_earlier_start_explains_nothing(project: Project) -> None:
+    project.write(
+        service("chat", "print('seen before' if os.path.exists('/tmp/x') else 'first'); open('/tmp/x', 'w'); 1/0")
+    )
+    assert "first" in refused(project.up).evidence
+    again = refused(project.up)
+    assert "seen before" in again.evidence
+    assert "first" not in again.evidence
+
+
 def test_a_failure_that_passes_is_waited_for(project: Project) -> None:
     """Docker starts it again, as its policy says; the second start finds the card free."""
     program = f"first = not os.path.exists('/m/x'); open('/m/x', 'w'); first and sys.exit('{FREE}'); time.sleep(600)"

@@ -1,0 +1,194 @@
+"""What runs, and how it is: one look at a project as values, and what follows from two looks. Pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from kit.patterns import Explanation
+from kit.prometheus import samples, total
+
+OVER = 1.03  # of the bill, from where it is said
+
+
+@dataclass(frozen=True)
+class Load:
+    """What a vLLM worker says at /metrics, `at` seconds of a clock that only goes forward. Requests; tokens since it
+    started; `kv_used` from 0 to 1. None is what it did not say."""
+
+    at: float
+    running: int | None = None
+    waiting: int | None = None
+    kv_used: float | None = None
+    read: int | None = None
+    written: int | None = None
+
+
+@dataclass(frozen=True)
+class Service:
+    """One container. `planned` is the bill's total and `held` what the driver (or, on the CPU, the kernel) counts now,
+    in bytes; `tokens` a second: written ones for a model that writes, else read ones; `cause` why it failed, as far as
+    its log says so; `last` is the log's last line then."""
+
+    name: str
+    role: str
+    task: str
+    names: tuple[str, ...]
+    state: str
+    health: str | None
+    started: datetime | None
+    restarts: int
+    exit_code: int | None
+    image: str
+    planned: int | None = None
+    held: int | None = None
+    load: Load | None = None
+    tokens: float | None = None
+    cause: Explanation | None = None
+    last: str = ""
+
+    @property
+    def word(self) -> str:
+        """Its state in one word: health where there is a check, else Docker's; an exit code behind it."""
+        if self.state != "running":
+            return self.state if self.exit_code is None else f"{self.state} {self.exit_code}"
+        return self.health or self.state
+
+    @property
+    def well(self) -> bool:
+        """Whether it does what it is there for. A download that ended with 0 does."""
+        if self.role == "fetch" and self.state == "exited":
+            return self.exit_code == 0
+        return self.state == "running" and self.health in (None, "healthy")
+
+    @property
+    def over(self) -> int:
+        """Bytes that it holds above its bill; 0 within 3% of it, and where either is unknown."""
+        if not self.planned or not self.held or self.held <= self.planned * OVER:
+            return 0
+        return self.held - self.planned
+
+
+@dataclass(frozen=True)
+class Status:
+    """One look. `memory` is what the workers share, in words (a card's name, or host memory), with its `total` and
+    `free` bytes; `routed` maps names to what the router says of them, None when it cannot be asked."""
+
+    project: str
+    now: datetime
+    services: tuple[Service, ...]
+    url: str | None = None
+    routed: Mapping[str, str] | None = None
+    memory: str = ""
+    total: int | None = None
+    free: int | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What clients may put in "model", as the workers' labels say."""
+        return tuple(dict.fromkeys(name for service in self.services for name in service.names))
+
+
+def load(text: str, at: float) -> Load:
+    """The answer of /metrics."""
+    found = samples(text)
+
+    def whole(name: str) -> int | None:
+        value = total(found, name)
+        return None if value is None or value < 0 or value == float("inf") else round(value)
+
+    used = [each.value for each in found if each.name == "vllm:kv_cache_usage_perc"]
+    return Load(
+        at=at,
+        running=whole("vllm:num_requests_running"),
+        waiting=whole("vllm:num_requests_waiting"),
+        kv_used=max(used) if used else None,
+        read=whole("vllm:prompt_tokens_total"),
+        written=whole("vllm:generation_tokens_total"),
+    )
+
+
+def rate(before: Load | None, now: Load | None, task: str) -> float | None:
+    """Tokens a second between two looks; None without two of them, or when the worker was started anew between."""
+    if before is None or now is None or now.at <= before.at:
+        return None
+    first, then = (before.written, now.written) if task == "generate" else (before.read, now.read)
+    if first is None or then is None or then < first:
+        return None
+    return (then - first) / (now.at - before.at)
+
+
+def routed(text: str) -> dict[str, str] | None:
+    """SMG's answer to GET /workers -> what it says of each name: the best of a name's replicas. None when it is not
+    that."""
+    try:
+        listed = json.loads(text)["workers"]
+        pairs = [(str(each["model_id"]), str(each["status"])) for each in listed]
+    except (ValueError, KeyError, TypeError):
+        return None
+    found: dict[str, str] = {}
+    for name, state in pairs:
+        if found.get(name) != "ready":
+            found[name] = state
+    return found
+
+
+def used_memory(stats: Mapping[str, Any]) -> int | None:
+    """The Engine's answer to /containers/{id}/stats -> bytes that the container holds, as `docker stats` counts them:
+    without the files that the kernel keeps and can drop. None when it does not say."""
+    memory = stats.get("memory_stats") or {}
+    usage, details = memory.get("usage"), memory.get("stats") or {}
+    if not isinstance(usage, int):
+        return None
+    dropped = details.get("total_inactive_file", details.get("inactive_file", 0))
+    return max(usage - int(dropped), 0)
+
+
+def as_json(status: Status) -> dict[str, Any]:
+    """The look for programs."""
+    return {
+        "project": status.project,
+        "at": status.now.isoformat(),
+        "endpoint": status.url,
+        "routed": dict(status.routed) if status.routed is not None else None,
+        "memory": {"of": status.memory, "total_bytes": status.total, "free_bytes": status.free},
+        "services": [_service(each) for each in status.services],
+    }
+
+
+def _service(one: Service) -> dict[str, Any]:
+    load = one.load or Load(0)
+    return {
+        "service": one.name,
+        "role": one.role,
+        "names": list(one.names),
+        "state": one.state,
+        "health": one.health,
+        "well": one.well,
+        "restarts": one.restarts,
+        "started": one.started.isoformat() if one.started else None,
+        "exit_code": one.exit_code,
+        "image": one.image,
+        "planned_bytes": one.planned,
+        "held_bytes": one.held,
+        "running": load.running,
+        "waiting": load.waiting,
+        "kv_used": load.kv_used,
+        "tokens_per_second": None if one.tokens is None else round(one.tokens, 2),
+        "cause": one.cause.cause if one.cause else None,
+        "mend": one.cause.mend if one.cause else None,
+    }
+
+
+def by_name(services: Iterable[Service]) -> dict[str, Load]:
+    """The loads of one look, for the next one to be compared with."""
+    return {each.name: each.load for each in services if each.load is not None}
+
+
+def with_cause(one: Service, cause: Explanation | None, log: str) -> Service:
+    """The same service with why it failed, and its log's last words where that is not known."""
+    lines = [line.strip() for line in log.splitlines() if line.strip()]
+    return replace(one, cause=cause, last=lines[-1] if lines else "")

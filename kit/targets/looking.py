@@ -1,0 +1,139 @@
+"""One look at a running project: Docker's word for each container, each worker's /metrics, the router's list, and what
+each worker holds. Whatever cannot be asked stays unknown; a worker at work is never kept waiting for long."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from kit import status as views
+from kit.errors import TargetError
+from kit.gpu import Gpu
+from kit.logwords import explain, explain_exit
+from kit.patterns import Explanation
+from kit.status import Load, Service, Status
+from kit.targets import inside, running
+from kit.targets.engine import told
+from kit.targets.running import ServiceStatus
+
+if TYPE_CHECKING:
+    from docker import DockerClient
+
+WORKER_PORT = 8000
+LOG_READ = 400  # lines that are looked through for a cause
+
+
+def look(
+    client: DockerClient,
+    project: str,
+    card: Callable[[], Gpu | None] = lambda: None,
+    before: Mapping[str, Load] | None = None,
+    clock: Callable[[], float] = time.monotonic,
+) -> Status:
+    """`card` asks the driver (or the host) once; `before` holds the loads of an earlier look, for tokens a second.
+    Raises TargetError when Docker does not answer."""
+    found = running.status(project, client)
+    gpu = card() if found else None
+    held = _held(client, project, found, gpu)
+    return Status(
+        project=project,
+        now=datetime.now(UTC),
+        services=tuple(_service(client, project, each, held.get(each.service), before or {}, clock) for each in found),
+        url=_url(found),
+        routed=_routed(client, found),
+        memory=gpu.name if gpu else "",
+        total=gpu.total_bytes if gpu else None,
+        free=gpu.free_bytes if gpu else None,
+    )
+
+
+def _service(
+    client: DockerClient,
+    project: str,
+    one: ServiceStatus,
+    held: int | None,
+    before: Mapping[str, Load],
+    clock: Callable[[], float],
+) -> Service:
+    load = _load(client, one, clock) if one.role == "worker" and one.state == "running" else None
+    seen = Service(
+        name=one.service,
+        role=one.role,
+        task=one.task,
+        names=one.names,
+        state=one.state,
+        health=one.health,
+        started=one.started,
+        restarts=one.restarts,
+        exit_code=one.exit_code,
+        image=one.image,
+        planned=one.planned,
+        held=held,
+        load=load,
+        tokens=views.rate(before.get(one.service), load, one.task),
+    )
+    if seen.well or seen.health == "starting":
+        return seen
+    log = _log(client, project, one)
+    return views.with_cause(seen, _cause(one, log), log)
+
+
+def _load(client: DockerClient, one: ServiceStatus, clock: Callable[[], float]) -> Load | None:
+    try:
+        at = clock()
+        return views.load(inside.get(client, one.container, WORKER_PORT, "/metrics"), at)
+    except TargetError:
+        return None
+
+
+def _log(client: DockerClient, project: str, one: ServiceStatus) -> str:
+    try:
+        return "\n".join(running.logs(project, client, one.service, tail=LOG_READ))
+    except TargetError:
+        return ""
+
+
+def _cause(one: ServiceStatus, log: str) -> Explanation | None:
+    by_exit = explain_exit(one.exit_code, one.out_of_memory) if one.exit_code is not None else None
+    return by_exit if one.out_of_memory else explain(log) or by_exit
+
+
+def _url(found: tuple[ServiceStatus, ...]) -> str | None:
+    """Where the router is published."""
+    port = next((port for each in found if each.role == "router" for port in each.ports), None)
+    if port is None:
+        return None
+    host = "127.0.0.1" if port.host_ip in ("", "0.0.0.0", "::") else port.host_ip
+    return f"http://[{host}]:{port.port}" if ":" in host else f"http://{host}:{port.port}"
+
+
+def _routed(client: DockerClient, found: tuple[ServiceStatus, ...]) -> dict[str, str] | None:
+    router = next((each for each in found if each.role == "router" and each.state == "running"), None)
+    if router is None:
+        return None
+    try:
+        return views.routed(inside.workers(client, router.container))
+    except TargetError:
+        return None
+
+
+def _held(
+    client: DockerClient, project: str, found: tuple[ServiceStatus, ...], gpu: Gpu | None
+) -> dict[str, int | None]:
+    """Service -> bytes: of the card by the driver's word for each process, of the host by the kernel's for each
+    container."""
+    workers = [each for each in found if each.role == "worker" and each.state == "running"]
+    if gpu is None or not workers:
+        return {}
+    if gpu.kind == "host":
+        return {each.service: _of_the_host(client, each) for each in workers}
+    by_pid = {process.pid: process.bytes for process in gpu.processes}
+    pids = inside.pids(client, project, {each.service for each in workers})
+    return {name: sum(by_pid.get(pid, 0) for pid in listed) or None for name, listed in pids.items()}
+
+
+def _of_the_host(client: DockerClient, one: ServiceStatus) -> int | None:
+    with told(f"what {one.service} holds cannot be read"):
+        return views.used_memory(client.api.stats(one.container, stream=False, one_shot=True))

@@ -1,0 +1,14 @@
+"""The README's generated parts are true."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def test_the_generated_parts_of_the_readme_are_true() -> None:
+    done = subprocess.run([sys.executable, ROOT / "scripts/readme", "--check"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
