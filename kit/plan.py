@@ -72,8 +72,20 @@ def plan(asked: Asked) -> Plan:
         raise NoRoom(solution)
     budgets = share_out(solution)
     shares = tuple(_share(asked, solution, n, budgets[n]) for n in range(len(solution.workers)))
+    if asked.manifest.start == "parallel":
+        _refuse_unpinned(shares)
     lines = reserved(asked.gpu, asked.manifest.gpu.reserve)
     return Plan(asked.manifest, asked.gpu, lines, solution.usable, shares, _notes(asked))
+
+
+def _refuse_unpinned(shares: Sequence[Share]) -> None:
+    """Workers may start together only when none of them measures the card: vLLM measures unless its KV cache is given
+    in bytes, and then counts what its neighbours take meanwhile as its own."""
+    open_ended = [s.service for s in shares if s.utilization is not None and not s.kv_bytes]
+    if open_ended:
+        names = ", ".join(open_ended)
+        what = f"{names} cannot start beside others: it keeps no KV cache, so vLLM measures the card while it starts"
+        raise ManifestError(Problem(what, "needed: start: sequential", path=("start",)))
 
 
 def solve(asked: Asked) -> Solution:
@@ -188,6 +200,14 @@ def _impossible(index: int, model: Model, facts: Facts) -> list[Problem]:
                 f"'{model.name}' takes at most {facts.max_position} tokens, asked for {model.context}",
                 f"needed: context {facts.max_position} or less (its config.json says max_position_embeddings)",
                 path=("models", index, "context"),
+            )
+        )
+    if facts.quantization == "bitsandbytes":
+        found.append(
+            Problem(
+                f"'{model.name}' is quantised with bitsandbytes, which vLLM no longer serves",
+                "needed: a checkpoint in AWQ, GPTQ, FP8 or full precision",
+                path=("models", index, "source"),
             )
         )
     return found

@@ -4,49 +4,50 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from kit.checks import RESERVED
-from kit.manifest import Adapter, GpuWish, Manifest, Model, Router
+from kit.manifest import GpuWish, Manifest, Model, Router
 from kit.units import MIB
 
-NAMES = st.from_regex(r"[a-z][a-z0-9]{3,8}", fullmatch=True).filter(
-    lambda name: name not in {*RESERVED, "vllm", "master"}
-)
 TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=10)
 VARIABLE_TEXTS = TEXTS.map(lambda text: text.replace("$", "")) | st.just("${NAME}")
+NAMES = st.sampled_from(["a", "chat", "code", "embed", "qwen2-5-0-5b", "x" * 40])
 SOURCES = st.sampled_from(["a/b", "a/b@main", "./models/a", "/srv/models/a b", "~/m", "../x"])
 SIZES = st.integers(256 * MIB, 2**45)
 COUNTS = st.just("auto") | st.integers(1, 2**20)
-
-
-def a_model(name: str, adapters: list[str]) -> st.SearchStrategy[Model]:
-    return st.builds(
-        Model,
-        name=st.just(name),
-        source=SOURCES,
-        context=COUNTS,
-        requests=COUNTS,
-        memory=st.just("auto") | SIZES,
-        weight=st.floats(0.001, 1000),
-        graphs=st.sampled_from(["auto", "full", "small", "off"]),
-        replicas=st.integers(1, 3),
-        adapters=st.tuples(*(st.builds(Adapter, name=st.just(one), source=SOURCES) for one in adapters)),
-        args=st.lists(TEXTS.map(lambda text: f"--x={text}"), max_size=3).map(tuple),
-        env=st.dictionaries(st.from_regex(r"X_[A-Za-z0-9_]{0,5}", fullmatch=True), VARIABLE_TEXTS),
-        volumes=st.sampled_from([(), ("./a:/data",), ("cache:/srv/cache:ro", "~/b:/b")]),
-        image=st.none() | st.just("registry.example:5000/team/vllm:v1"),
-    )
+MODEL = st.fixed_dictionaries(
+    {
+        "source": SOURCES,
+        "context": COUNTS,
+        "requests": COUNTS,
+        "memory": st.just("auto") | SIZES,
+        "weight": st.floats(0.001, 1000),
+        "graphs": st.sampled_from(["auto", "full", "small", "off"]),
+        "replicas": st.integers(1, 3),
+        "args": st.lists(TEXTS.map(lambda text: f"--x={text}"), max_size=3),
+        "env": st.dictionaries(st.sampled_from(["X_A", "x_b", "_C1"]), VARIABLE_TEXTS),
+        "volumes": st.sampled_from([(), ("./a:/data",), ("cache:/srv/cache:ro", "~/b:/b")]),
+        "image": st.none() | st.just("registry.example:5000/team/vllm:v1"),
+    }
+)
+ADAPTERS = st.lists(SOURCES, max_size=2)
+GPU = st.fixed_dictionaries(
+    {"memory": st.none() | SIZES, "reserve": st.none() | st.just(0) | SIZES, "mps": st.booleans()}
+)
+ROUTER = st.fixed_dictionaries({"port": st.integers(1, 65535), "api_key": st.none() | st.just("KEY")})
 
 
 @st.composite
 def manifests(draw: st.DrawFn) -> Manifest:
-    names = draw(st.lists(NAMES, min_size=2, max_size=6, unique=True))
-    models = draw(st.tuples(*(a_model(name, [f"{name}-x"]) for name in names[1:])))
-    wish = st.builds(GpuWish, memory=st.none() | SIZES, reserve=st.none() | st.just(0) | SIZES, mps=st.booleans())
-    router = st.builds(
-        Router, port=st.integers(1, 65535), api_key=st.none() | st.just("KEY"), bind=st.just("127.0.0.1")
-    )
-    start = st.sampled_from(["sequential", "parallel"])
-    return Manifest(name=names[0], gpu=draw(wish), start=draw(start), router=draw(router), models=models)
+    """Any manifest that `parse` takes."""
+    models = [
+        draw(MODEL) | {"name": name, "adapters": _adapters(name, draw(ADAPTERS))}
+        for name in draw(st.lists(NAMES, min_size=1, max_size=3, unique=True))
+    ]
+    start = draw(st.sampled_from(["sequential", "parallel"]))
+    return Manifest(name="demo", gpu=draw(GPU), start=start, router=draw(ROUTER), models=models)
+
+
+def _adapters(name: str, sources: list[str]) -> list[dict[str, str]]:
+    return [{"name": f"{name[:30]}-lora-{number}", "source": source} for number, source in enumerate(sources)]
 
 
 ANY = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8)

@@ -137,7 +137,8 @@ def test_a_mount_is_taken_as_it_is(text: str) -> None:
         "", "a", ":/a", "./a:", "./a:b", "./a:/b:rx", "./a:/b:", "./a:/b:ro:x", "C:\\a:/b", "a/b:/c", "-a:/b",
         "$HOME:/a", "./a:/$b", "/var/run/docker.sock:/x", "/run/docker.sock:/x:ro",
         "/run/containerd/containerd.sock:/x", "/:/host", "//:/host", "/run:/run", "/var/run/:/x", "/var/../run:/x",
-        "./a:/", "./a:/root", "./a:/root/.cache", "./a:/root/.cache/huggingface/x", "./a:/models", "./a:/cache", "./a:/models/chat",
+        "./a:/", "./a:/root", "./a:/root/.cache", "./a:/root/.cache/huggingface/x", "./a:/models", "./a:/models/chat",
+        "./a:/cache", "./a:/cache/x",
         "./a://models", "./a:/x/../tmp", "./a:/dev/shm", "./a:/proc", "./a:/sys/fs", "./a:/adapters/",
     ],
 )  # fmt: skip

@@ -14,7 +14,7 @@ from kit.errors import ManifestError
 from kit.gpu import Gpu, Process, from_size
 from kit.plan import Asked, NoRoom, plan
 from kit.units import GIB, MIB
-from tests.planning import CHAT, LLAMA, RTX_5080, SMALL, TINY, ask, cards, model, models, trio
+from tests.planning import CHAT, FACTS, LLAMA, RTX_5080, SMALL, TINY, ask, cards, model, models, trio
 
 RUNGS = {"full": 0, "small": 1, "off": 2}
 
@@ -203,6 +203,23 @@ def test_the_host_is_planned_without_graphs_or_gate() -> None:
 def test_a_thousand_models_are_planned(count: int) -> None:
     many = [model(f"m{n}", TINY, context=512, requests=1) for n in range(count)]
     assert len(plan(ask(*many, gpu="4000GiB")).shares) == count
+
+
+def test_workers_that_measure_the_card_may_not_start_together() -> None:
+    asked = ask(model("chat", SMALL), model("vectors", TINY, task="embed"), start="parallel")
+    encoder = replace(FACTS[TINY], attention=())
+    assert plan(asked).manifest.start == "parallel"
+    with pytest.raises(ManifestError) as caught:
+        plan(replace(asked, facts={**FACTS, TINY: encoder}))
+    assert caught.value.problems[0].path == ("start",)
+    assert "vectors" in str(caught.value)
+
+
+def test_a_checkpoint_that_vllm_no_longer_serves_is_said_at_its_source() -> None:
+    asked = ask(model("chat", SMALL))
+    with pytest.raises(ManifestError) as caught:
+        plan(replace(asked, facts={SMALL: replace(FACTS[SMALL], quantization="bitsandbytes")}))
+    assert caught.value.problems[0].path == ("models", 0, "source")
 
 
 def test_an_8b_alone_fits_24_gb() -> None:

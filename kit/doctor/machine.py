@@ -135,10 +135,8 @@ def engine(info: Mapping[str, Any], now: datetime, local: bool) -> Engine:
 
 def _ahead(said: object, now: datetime) -> float | None:
     """`2026-11-29T22:44:43.254511171Z` -> seconds ahead of `now`."""
-    from kit.targets.snapshot import moment
-
     try:
-        there = moment(said) if isinstance(said, str) and said.endswith("Z") else None
+        there = datetime.fromisoformat(str(said))
     except ValueError:
         return None
-    return (there - now).total_seconds() if there else None
+    return None if there.tzinfo is None else (there - now).total_seconds()

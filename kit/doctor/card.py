@@ -1,0 +1,137 @@
+"""The card: whether the driver shows it, whether a container sees it, what the image's CUDA asks of the driver, and who
+else is on it. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from kit.doctor.engine import version
+from kit.doctor.finding import Finding
+from kit.doctor.machine import Machine
+from kit.doctor.wants import Wants
+from kit.gpu import Gpu
+from kit.targets.dockerwords import explain
+from kit.units import gib, size
+from kit.versions import version_of
+
+# CUDA of the official image: 13.0 from 0.20 on, 12 before (vllm-project/vllm#42738); a suffix -cu129 says so itself.
+CUDA_13_FROM = (0, 20)
+# The oldest driver of each major version of CUDA; within one, newer toolkits run on older drivers (NVIDIA's CUDA
+# compatibility guide).
+OLDEST_DRIVER = {12: 525, 13: 580}
+# The oldest compute capability that each major version of CUDA still compiles for.
+OLDEST_CAPABILITY = {12: (7, 0), 13: (7, 5)}
+CROWDED = 0.1  # of the card in others' hands, from where it is worth a word
+
+TOOLKIT = "https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/install-guide.html"
+
+
+def cuda_of(image: str) -> int | None:
+    """The major version of CUDA in vLLM's official image, None when its tag does not tell."""
+    if suffix := re.search(r":\S*cu(\d\d)\d\b", image):
+        return int(suffix.group(1))
+    found = version_of(image) if image.split(":")[0].endswith("vllm/vllm-openai") else None
+    return None if found is None else 13 if found >= CUDA_13_FROM else 12
+
+
+def card(machine: Machine, wants: Wants) -> Iterator[Finding]:
+    """The driver shows the card that the manifest names."""
+    if wants.card is None:
+        yield Finding("card", "ok", "none is used: the manifest serves on the CPU")
+    elif machine.card is None:
+        yield Finding("card", "fail", machine.no_card or "no driver answers", "nvidia-smi")
+    else:
+        gpu = machine.card
+        capability = f", compute capability {gpu.compute_capability}" if gpu.compute_capability else ""
+        free = f"{gib(gpu.free_bytes)} of {gib(gpu.total_bytes)} free"
+        yield Finding("card", "ok", f"{gpu.name}{capability}, driver {gpu.driver or 'unknown'}: {free}")
+
+
+def access(machine: Machine, wants: Wants) -> Iterator[Finding]:
+    """A container that asks for the card gets it."""
+    if wants.card is None or machine.engine is None:
+        return
+    subject, sight = f"access by {wants.access}", machine.sight
+    if sight is None:
+        pull = next(iter(wants.engine_images), "")
+        what = "not tried: no image is here to try it with"
+        yield Finding(subject, "unknown", what, f"docker pull {pull}" if pull else "")
+    elif "GPU " in sight.output:
+        yield Finding(subject, "ok", f"a container sees {sight.output.splitlines()[0].split(' (UUID')[0].strip()}")
+    else:
+        yield _blind(subject, machine, wants)
+
+
+def _blind(subject: str, machine: Machine, wants: Wants) -> Finding:
+    said = machine.sight.error or machine.sight.output if machine.sight else ""
+    if wants.access == "cdi" and machine.engine and machine.engine.cdi is False:
+        mend = "sudo nvidia-ctk runtime configure --runtime=docker --cdi.enabled && sudo systemctl restart docker"
+        return Finding(subject, "fail", "the engine takes no CDI devices", mend)
+    known = explain(said)
+    if known:
+        return Finding(subject, "fail", known.cause, f"{known.mend}; {TOOLKIT}")
+    last = next((line for line in reversed(said.splitlines()) if line.strip()), "it saw nothing")
+    return Finding(subject, "fail", f"a container does not see the card: {last.strip()}", TOOLKIT)
+
+
+def driver(machine: Machine, wants: Wants) -> Iterator[Finding]:
+    """The driver is new enough for the CUDA in each worker's image."""
+    if wants.card is None or machine.card is None or machine.card.driver is None:
+        return
+    have = version(machine.card.driver)
+    for image in wants.engine_images:
+        cuda = cuda_of(image)
+        needed = OLDEST_DRIVER.get(cuda or 0)
+        if have is None or needed is None:
+            yield Finding("driver", "unknown", f"{image} does not tell its CUDA; driver {machine.card.driver}")
+        elif have[0] < needed:
+            what = f"driver {machine.card.driver} is too old for CUDA {cuda} in {image}; needed: {needed} or newer"
+            yield Finding("driver", "fail", what, f"install driver {needed} or newer, or write `image:` of the model")
+        else:
+            yield Finding("driver", "ok", f"driver {machine.card.driver} runs CUDA {cuda} of {image}")
+
+
+def kernels(machine: Machine, wants: Wants) -> Iterator[Finding]:
+    """The images hold kernels for this card. Only what is surely missing is said."""
+    capability = version(machine.card.compute_capability or "") if machine.card else None
+    if wants.card is None or capability is None:
+        return
+    for image in wants.engine_images:
+        oldest = OLDEST_CAPABILITY.get(cuda_of(image) or 0)
+        if oldest and capability < oldest:
+            what = f"{image} has no kernels for compute capability {capability[0]}.{capability[1]}"
+            yield Finding("kernels", "fail", what, f"a card of {oldest[0]}.{oldest[1]} or newer, or another `image:`")
+
+
+def holders(machine: Machine, wants: Wants) -> Iterator[Finding]:
+    """Who holds the card's memory beside this project."""
+    if wants.card is None or machine.card is None:
+        return
+    gpu = machine.card
+    others = [process for process in gpu.processes if process.pid not in machine.ours.pids]
+    words = ", ".join(f"{p.name} (pid {p.pid}) {size(p.bytes) if p.bytes else 'an unknown share'}" for p in others)
+    taken = gpu.total_bytes - gpu.free_bytes if not machine.ours.running else sum(p.bytes for p in others)
+    if not others and not machine.ours.running and taken > CROWDED * gpu.total_bytes:
+        what = f"{gib(taken)} are held by somebody whom the driver does not name"
+        yield Finding("memory of the card", "warn", what, "nvidia-smi; docker ps")
+    elif taken > CROWDED * gpu.total_bytes:
+        yield Finding("memory of the card", "warn", f"{words}", "end them, or leave them room: `gpu: {reserve: ...}`")
+    else:
+        yield Finding("memory of the card", "ok", words or "nobody else holds any")
+
+
+def sharing(machine: Machine, wants: Wants) -> Iterator[Finding]:
+    """Several processes may use the card at once, and MPS is there when, and only when, it is wanted."""
+    if wants.card is None or machine.card is None:
+        return
+    mode = machine.compute_mode
+    if mode in ("exclusive_process", "prohibited"):
+        alone = "one process at a time" if mode == "exclusive_process" else "no process"
+        what = f"the card's compute mode lets {alone} use it"
+        yield Finding("sharing", "fail", what, f"sudo nvidia-smi -i {machine.card.index} -c DEFAULT")
+    if machine.host.mps and not wants.mps:
+        what = "NVIDIA MPS runs on this machine; containers without its pipe may find the card busy"
+        yield Finding("sharing", "warn", what, "echo quit | nvidia-cuda-mps-control")
+    elif mode == "default":
+        yield Finding("sharing", "ok", "several processes may use the card")

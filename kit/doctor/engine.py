@@ -1,0 +1,78 @@
+"""Docker itself, Compose, and the images. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from kit.doctor.finding import Finding
+from kit.doctor.machine import Image, Machine
+from kit.doctor.wants import Wants
+
+OLDEST_ENGINE = (20, 10)
+CDI_ENGINE = (25, 0)
+OLDEST_COMPOSE = (2, 17)
+OURS = "monogpu/"  # images that scripts/build-images makes; no registry has them
+
+
+def version(text: str) -> tuple[int, int] | None:
+    """`26.1.5+dfsg1` -> (26, 1); None for what is no version."""
+    match = re.match(r"v?(\d+)\.(\d+)", text)
+    return (int(match.group(1)), int(match.group(2))) if match else None
+
+
+def docker(machine: Machine, wants: Wants) -> Iterator[Finding]:
+    """The daemon answers, and is new enough."""
+    engine = machine.engine
+    if engine is None:
+        yield Finding("docker", "fail", *machine.refused)
+        return
+    found = version(engine.version)
+    words = f"Engine {engine.version}" + (f", cgroup v{engine.cgroup}" if engine.cgroup else "")
+    if found is None:
+        yield Finding("docker", "unknown", "the engine does not say its version", "docker version")
+    elif found < OLDEST_ENGINE:
+        yield Finding("docker", "fail", f"{words}; needed: 20.10 or newer", "https://docs.docker.com/engine/install/")
+    elif wants.card is not None and wants.access == "cdi" and found < CDI_ENGINE:
+        yield Finding(
+            "docker", "fail", f"{words}; gpu.access: cdi needs 25 or newer", "https://docs.docker.com/engine/install/"
+        )
+    else:
+        yield Finding("docker", "ok", words if engine.local else f"{words}, on another machine")
+
+
+def compose(machine: Machine, wants: Wants) -> Iterator[Finding]:
+    """The kit drives the Engine itself; Compose is for `docker compose up` on the printed file."""
+    if machine.compose is None:
+        what = "Docker Compose is not installed: the kit needs none, `docker compose up` on the printed file does"
+        yield Finding("compose", "warn", what, "apt-get install docker-compose-plugin")
+        return
+    found = version(machine.compose)
+    if found is not None and found < OLDEST_COMPOSE:
+        what = f"Compose {machine.compose} is older than {_dotted(OLDEST_COMPOSE)}"
+        yield Finding("compose", "warn", what, "apt-get install docker-compose-plugin")
+    else:
+        yield Finding("compose", "ok", f"Compose {machine.compose}")
+
+
+def images(machine: Machine, wants: Wants) -> Iterator[Finding]:
+    """Each image is here, or can be pulled."""
+    for name, user in (wants.images or {}).items():
+        yield _image(name, user, machine.images.get(name))
+
+
+def _image(name: str, user: str, seen: Image | None) -> Finding:
+    if seen is None:
+        return Finding("image", "unknown", f"{name} ({user}): nobody could look", f"docker pull {name}")
+    if seen.here:
+        return Finding("image", "ok", f"{name} ({user}) is here")
+    if name.startswith(OURS):
+        return Finding("image", "fail", f"{name} ({user}) is not here", "scripts/build-images")
+    if seen.pullable:
+        return Finding("image", "ok", f"{name} ({user}) is not here; `up` pulls it", f"docker pull {name}")
+    why = f": {seen.why}" if seen.why else ""
+    return Finding("image", "fail", f"{name} ({user}) is not here, and cannot be had{why}", f"docker pull {name}")
+
+
+def _dotted(found: tuple[int, int]) -> str:
+    return f"{found[0]}.{found[1]}"
