@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
-from kit.units import parse_count
-
 _DEFAULT_BATCHED = 2048
+_SHORTEST = len("--max-num-b")
 
 
 @dataclass(frozen=True)
 class Flags:
-    """The memory-relevant part of `args`; None where the user said nothing."""
+    """The memory-relevant part of `args`; None where the user said nothing. `speculative` means that a draft model or
+    head is asked for, whose memory no bill knows."""
 
     batched_tokens: int = _DEFAULT_BATCHED
     kv_dtype: str = "auto"
@@ -19,6 +20,7 @@ class Flags:
     quantization: str | None = None
     dtype: str | None = None
     load_format: str | None = None
+    speculative: str | None = None
 
 
 _WORDS = {
@@ -26,11 +28,16 @@ _WORDS = {
     "--kv-cache-dtype": "kv_dtype",
     "--block-size": "block_tokens",
     "--quantization": "quantization",
-    "-q": "quantization",
     "--dtype": "dtype",
     "--load-format": "load_format",
+    "--speculative-config": "speculative",
 }
+_SHORT = {"-q": "quantization", "-sc": "speculative"}
 _COUNTS = ("batched_tokens", "block_tokens")
+_NUMBER = re.compile(r"(\d+(?:\.\d+)?)([kmgtKMGT]?)")
+_POWERS = {letter: 1000 ** (n + 1) for n, letter in enumerate("kmgt")} | {
+    letter: 1024 ** (n + 1) for n, letter in enumerate("KMGT")
+}
 
 
 def read_flags(args: tuple[str, ...]) -> Flags:
@@ -39,7 +46,7 @@ def read_flags(args: tuple[str, ...]) -> Flags:
     found: dict[str, str] = {}
     for here, after in zip(args, (*args[1:], ""), strict=False):
         name, equals, value = here.partition("=")
-        field = _WORDS.get(name.replace("_", "-") if name.startswith("--") else name)
+        field = _field(name)
         if field:
             found[field] = value if equals else after
     counts = {field: _count(found.pop(field)) for field in _COUNTS if field in found}
@@ -47,8 +54,23 @@ def read_flags(args: tuple[str, ...]) -> Flags:
     return Flags(**found, **kept)  # type: ignore[arg-type]
 
 
+def _field(name: str) -> str | None:
+    """The flag in any spelling that argparse takes: underscores, and a beginning that is no other flag's."""
+    if not name.startswith("--"):
+        return _SHORT.get(name)
+    spelt = name.replace("_", "-")
+    if spelt in _WORDS:
+        return _WORDS[spelt]
+    begun = [
+        field for flag, field in _WORDS.items() if flag.startswith(spelt) and len(spelt) >= min(_SHORTEST, len(flag))
+    ]
+    return begun[0] if len(begun) == 1 else None
+
+
 def _count(text: str) -> int | None:
-    try:
-        return parse_count(text)
-    except ValueError:
+    """A count as vLLM reads it: 8k is 8000, 8K is 8192 (utils/argparse_utils.py, human_readable_int)."""
+    match = _NUMBER.fullmatch(text.strip())
+    if not match:
         return None
+    number = float(match.group(1)) * _POWERS.get(match.group(2), 1)
+    return int(number) if number >= 1 else None

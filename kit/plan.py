@@ -202,6 +202,14 @@ def _impossible(index: int, model: Model, facts: Facts) -> list[Problem]:
                 path=("models", index, "context"),
             )
         )
+    if read_flags(model.args).speculative is not None:
+        found.append(
+            Problem(
+                f"'{model.name}' asks for speculative decoding, whose draft model no bill here knows",
+                "needed: leave --speculative-config out",
+                path=("models", index, "args"),
+            )
+        )
     if facts.quantization == "bitsandbytes":
         found.append(
             Problem(

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 # The networks: workers are reached by the router alone, edge is where the router is published, egress reaches the Hub.
 WORKERS, EDGE, EGRESS = "workers", "edge", "egress"
 # The host gets no address on that network, so that not even its own users reach a worker past the router's key.
-# Engines before 25 pass it over.
+# An engine that does not know the option passes it over; 26.1 knows it.
 NO_HOST = (("com.docker.network.bridge.inhibit_ipv4", "true"),)
 
 

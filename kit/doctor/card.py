@@ -10,7 +10,6 @@ from kit.doctor.engine import version
 from kit.doctor.finding import Finding
 from kit.doctor.machine import Machine
 from kit.doctor.wants import Wants
-from kit.gpu import Gpu
 from kit.targets.dockerwords import explain
 from kit.units import gib, size
 from kit.versions import version_of

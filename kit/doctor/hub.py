@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kit.doctor.finding import Finding
+from kit.doctor.finding import Finding, Severity
 from kit.doctor.machine import Access, Machine
 from kit.doctor.wants import Wants
 
@@ -40,6 +40,6 @@ def repositories(machine: Machine, wants: Wants) -> Iterator[Finding]:
 
 
 def _denied(name: str, access: Access, machine: Machine) -> Finding:
-    severity = "warn" if machine.ours.downloads else "fail"
+    severity: Severity = "warn" if machine.ours.downloads else "fail"
     there = "; what was downloaded before is served all the same" if machine.ours.downloads else ""
     return Finding("Hugging Face", severity, f"{access.what or name}{there}", access.mend)

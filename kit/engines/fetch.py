@@ -20,6 +20,7 @@ _DOWNLOAD = (
     "get(argv[1], revision=argv[2] or None, local_dir=argv[3] or None, "
     "allow_patterns=argv[4].split(), ignore_patterns=argv[5].split())"
 )
+_OURS = {"HOME": "/tmp", "HF_HOME": HF_HOME, "DO_NOT_TRACK": "1"}
 _TOKEN = Secret("HF_TOKEN", "a token that may read gated repositories", required=False)
 
 
@@ -32,7 +33,7 @@ def fetch(model: Model, image: str, source: Source, folder: str = "") -> Service
         image=image,
         entrypoint=("python3",),
         command=("-c", _DOWNLOAD, source.place, source.revision or "", folder, _KEEP, _SKIP),
-        environment=tuple({"HOME": "/tmp", "HF_HOME": HF_HOME, "DO_NOT_TRACK": "1", "HF_TOKEN": _TOKEN, **_of_the_hub(model)}.items()),
+        environment=tuple({**_OURS, "HF_TOKEN": _TOKEN, **_of_the_hub(model)}.items()),
         mounts=(CACHE, Mount("tmpfs", "size=268435456", "/tmp")),
         networks=(Attachment(EGRESS),),
         stop_grace=10,

@@ -45,8 +45,8 @@ def clients_key(source: str, environ: Mapping[str, str], file: Path) -> str | No
 def keep(control: str, file: Path) -> None:
     """Leaves the control plane's key where this container's own user reads it: who may `docker exec`, may manage."""
     file.unlink(missing_ok=True)
-    with open(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as out:
-        out.write(control)
+    file.touch(mode=0o600, exist_ok=False)
+    file.write_text(control, encoding="utf-8")
 
 
 def arguments(key: str | None, control: str) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from docker import DockerClient
 
     from kit.verify import Verification
+
+LEAST_PATIENCE = 10.0
 
 
 def run(output: Output, file: Path, url: str | None) -> int:
@@ -31,21 +34,26 @@ def check(output: Output, file: Path, url: str | None) -> tuple[int, dict[str, A
 
     folder = read_project(file).folder
     client = None if url else compose.connect(os.environ)
-    if client:
-        _refuse_stopped(compose.project_name(folder, os.environ), client)
+    patience = _patience(compose.project_name(folder, os.environ), client) if client else LEAST_PATIENCE
     with output.progress().status("asking every name"):
-        found = verify.run(folder, os.environ, url, client)
+        found = verify.run(folder, os.environ, url, client, patience=patience)
     if not output.as_json:
         _print(output, found)
     return 0 if found.ok else VerificationError.exit_code, found.as_json()
 
 
-def _refuse_stopped(project: str, client: DockerClient) -> None:
-    """A router that is not there would be waited for; a worker that is not there is a finding."""
+def _patience(project: str, client: DockerClient) -> float:
+    """Seconds that wrong answers may still turn into right ones: a router that has just started learns its workers one
+    by one, an old one knows them. Raises TargetError without a router; a worker that is not there is a finding."""
+    from kit.verify import PATIENCE
+
     running = [one for one in compose.status(project, client) if one.state == "running"]
-    if not any(one.role == "router" for one in running):
+    router = next((one for one in running if one.role == "router"), None)
+    if router is None:
         what = f"the router of {project} does not run" if running else f"nothing of {project} runs"
         raise TargetError(Problem(what, "`monogpu-kit up` starts it"))
+    age = (datetime.now(UTC) - router.started).total_seconds() if router.started else 0.0
+    return max(PATIENCE - age, LEAST_PATIENCE)
 
 
 def _print(output: Output, found: Verification) -> None:

@@ -1,0 +1,90 @@
+"""Looks at this machine, apart from Docker and the card, for `doctor`."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from stat import S_IMODE, S_ISDIR
+
+from kit.doctor.machine import Host, KeyFile
+from kit.targets.listeners import listeners
+
+PROC = Path("/proc")
+MARKS = (Path("/.dockerenv"), Path("/run/.containerenv"))
+
+
+def host(ports: Iterable[int], docker_root: str, proc: Path = PROC, marks: Iterable[Path] = MARKS) -> Host:
+    """`ports` are looked for among the listeners; `docker_root` is where the engine keeps its volumes, "" when it is on
+    another machine."""
+    memory, available = meminfo(_read(proc / "meminfo"))
+    return Host(
+        memory=memory,
+        available=available,
+        root_free=_free(docker_root) if docker_root else None,
+        kernel=platform.release(),
+        containered=any(mark.exists() for mark in marks),
+        mps=any(_read(entry / "comm").startswith("nvidia-cuda-mps") for entry in proc.glob("[0-9]*")),
+        listeners=listeners(ports, proc),
+    )
+
+
+def meminfo(text: str) -> tuple[int | None, int | None]:
+    """/proc/meminfo -> (total, available) bytes, None for what it does not say. Pure."""
+    found = {line.split(":")[0]: line.split()[1] for line in text.splitlines() if len(line.split()) > 1}
+    total, available = found.get("MemTotal", ""), found.get("MemAvailable", "")
+    return _kib(total), _kib(available)
+
+
+def _kib(text: str) -> int | None:
+    return int(text) * 1024 if text.isdecimal() else None
+
+
+def _free(folder: str) -> int | None:
+    try:
+        found = os.statvfs(folder)
+    except OSError:
+        return None
+    return found.f_bavail * found.f_frsize
+
+
+def key_file(path: Path) -> KeyFile:
+    """A key's file, without what it says."""
+    try:
+        mode, folder = S_IMODE(path.stat().st_mode), S_IMODE(path.parent.stat().st_mode)
+        length = len(path.read_text(encoding="utf-8", errors="replace").strip())
+    except OSError:
+        return KeyFile(there=path.exists())
+    return KeyFile(True, mode, bool(folder & 0o001), length)
+
+
+def unreadable(folder: Path, as_root: bool) -> str | None:
+    """The first file or folder below `folder` that a container's user may not read, relative to it: root without
+    capabilities reads its own and everyone's, nobody only everyone's. Raises OSError when there is no such folder."""
+    if not _readable(folder, as_root):
+        return "."
+    for path in sorted(_below(folder)):
+        if not _readable(path, as_root):
+            return str(path.relative_to(folder))
+    return None
+
+
+def _below(folder: Path) -> Iterator[Path]:
+    for path in folder.rglob("*"):
+        if path.exists():
+            yield path
+
+
+def _readable(path: Path, as_root: bool) -> bool:
+    seen = path.stat()
+    needed = 0o5 if S_ISDIR(seen.st_mode) else 0o4
+    mine = as_root and seen.st_uid == 0 and (seen.st_mode >> 6) & needed == needed
+    return mine or seen.st_mode & needed == needed
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(errors="replace")
+    except OSError:
+        return ""

@@ -1,0 +1,100 @@
+"""Looks at Docker for `doctor`: the engine, the images, the ports, and whether a container really sees the card."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Literal
+from uuid import uuid4
+
+from kit.doctor.machine import Engine, Image, Ours, Sight
+from kit.doctor.machine import engine as engine_of
+from kit.errors import TargetError
+from kit.targets import inside
+from kit.targets.dockerwords import explain
+from kit.targets.engine import is_local, told
+from kit.targets.observe import containers, image_id
+from kit.targets.snapshot import Publication, publications
+
+if TYPE_CHECKING:
+    from docker import DockerClient
+
+SIGHT_SECONDS = 60
+LOCAL = "monogpu/"  # images that no registry has
+
+
+def engine(client: DockerClient) -> Engine:
+    """Raises TargetError when Docker does not answer."""
+    with told("Docker cannot be asked about itself"):
+        return engine_of(client.api.info(), datetime.now(UTC), is_local(client))
+
+
+def published(client: DockerClient) -> tuple[Publication, ...]:
+    """The host ports that containers hold."""
+    with told("the containers cannot be listed"):
+        return tuple(port for entry in client.api.containers() for port in publications(entry))
+
+
+def images(client: DockerClient, names: Iterable[str]) -> dict[str, Image]:
+    """Whether each image is here, or in its registry."""
+    return {name: _image(client, name) for name in names}
+
+
+def _image(client: DockerClient, name: str) -> Image:
+    from docker.errors import DockerException
+
+    with told(f"the image {name} cannot be looked at"):
+        if image_id(client, name) is not None:
+            return Image(here=True)
+    if name.startswith(LOCAL):
+        return Image(here=False, pullable=False)
+    try:
+        client.api.inspect_distribution(name)  # type: ignore[no-untyped-call]
+    except (DockerException, OSError) as error:
+        said = str(getattr(error, "explanation", None) or error)
+        known = explain(said)
+        return Image(here=False, pullable=False, why=known.cause if known else said.strip())
+    return Image(here=False, pullable=True)
+
+
+def ours(client: DockerClient, project: str) -> Ours:
+    """What runs of the project, and whether its downloads are there."""
+    with told(f"what runs of {project} cannot be listed"):
+        running = any(each.status == "running" for each in containers(client, project))
+        pids = inside.pids(client, project) if running else {}
+        volumes = {entry["Name"] for entry in client.api.volumes()["Volumes"] or ()}
+    return Ours(running, frozenset(pid for listed in pids.values() for pid in listed), f"{project}_huggingface" in volumes)
+
+
+def sight(client: DockerClient, image: str, access: Literal["nvidia", "cdi"], device: str) -> Sight:
+    """Runs `nvidia-smi -L` in a container of `image` that asks for the card as a worker does, and removes it."""
+    from docker.errors import DockerException
+    from docker.types import DeviceRequest
+
+    wanted = f"nvidia.com/gpu={device}" if access == "cdi" else device
+    request = DeviceRequest(driver=access, device_ids=[wanted], capabilities=[["gpu"]])
+    name = f"monogpu-doctor-{uuid4().hex[:8]}"
+    try:
+        made = client.containers.create(
+            image, ["-L"], name=name, entrypoint=["nvidia-smi"], device_requests=[request], network_mode="none",
+            cap_drop=["ALL"],
+        )  # fmt: skip
+    except (DockerException, OSError) as error:
+        return Sight(image, error=str(getattr(error, "explanation", None) or error))
+    try:
+        made.start()
+        made.wait(timeout=SIGHT_SECONDS)
+        return Sight(image, output=made.logs().decode(errors="replace").strip())
+    except (DockerException, OSError) as error:
+        return Sight(image, error=str(getattr(error, "explanation", None) or error))
+    finally:
+        with contextlib.suppress(DockerException, OSError):
+            made.remove(force=True)
+
+
+def first_here(client: DockerClient, names: Iterable[str]) -> str | None:
+    """The first of the images that is on this machine."""
+    with contextlib.suppress(TargetError), told("images cannot be listed"):
+        return next((name for name in names if image_id(client, name) is not None), None)
+    return None
