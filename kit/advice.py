@@ -9,9 +9,10 @@ from typing import Any
 from kit.bill import Line, Plan
 from kit.errors import DoesNotFit, Path, Problem, dotted
 from kit.manifest import Manifest
-from kit.plan import Asked, NoRoom, Solution, plan, solve
+from kit.plan import NoRoom, Solution, plan, solve
 from kit.reserve import reserved
 from kit.units import MIB, gib, size, up
+from kit.workers import Asked
 
 CONTEXT_STEP = 256
 SHORTEST = 512

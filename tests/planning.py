@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from kit.facts import Facts
 from kit.gpu import Gpu, from_size
 from kit.manifest import Manifest
-from kit.plan import Asked
-from kit.units import MIB
-from tests.readings import RECORDED
 from kit.recorded import read_recorded
+from kit.units import MIB
+from kit.workers import Asked
+from tests.readings import RECORDED
 
 FACTS: dict[str, Facts] = read_recorded(RECORDED / "h200-facts.json")
 CHAT, SMALL, TINY = "Qwen/Qwen2.5-1.5B-Instruct", "Qwen/Qwen2.5-0.5B-Instruct", "HuggingFaceTB/SmolLM2-360M-Instruct"

@@ -1,0 +1,128 @@
+"""Manifest and facts -> workers with their price lists, and what no card could serve. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from kit.bill import Line
+from kit.errors import ManifestError, Problem
+from kit.facts import AdapterFacts, Facts
+from kit.flags import read_flags
+from kit.gpu import Gpu
+from kit.ladder import Rung, Worker, rungs
+from kit.manifest import Manifest, Model
+from kit.memory import Card, Measured, base_setting
+from kit.versions import version_of, ways
+
+EXACT = ("weights", "sampler")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Everything a plan is made from. `facts` and `adapters` are keyed by source text, `locks` by service,
+    `images` by model name: the image it will run in."""
+
+    manifest: Manifest
+    facts: Mapping[str, Facts]
+    gpu: Gpu
+    adapters: Mapping[str, AdapterFacts] = field(default_factory=dict)
+    locks: Mapping[str, Measured] = field(default_factory=dict)
+    images: Mapping[str, str] = field(default_factory=dict)
+
+
+def workers_of(asked: Asked) -> tuple[Worker, ...]:
+    """One worker a replica, in the manifest's order. Raises ManifestError with every value no card could serve."""
+    problems: list[Problem] = []
+    made: list[Worker] = []
+    for index, model in enumerate(asked.manifest.models):
+        facts = asked.facts[model.source]
+        found = list(_impossible(index, model, facts))
+        problems += found
+        if found:
+            continue
+        made += _replicas(asked, index, model, facts)
+    if problems:
+        raise ManifestError(problems)
+    return tuple(made)
+
+
+def _replicas(asked: Asked, index: int, model: Model, facts: Facts) -> list[Worker]:
+    way = ways(version_of(asked.images.get(model.name, "")))
+    flags = read_flags(model.args)
+    rank = max((asked.adapters[a.source].rank for a in model.adapters if a.source in asked.adapters), default=16)
+    base = base_setting(
+        flags,
+        way,
+        asked.gpu.kind == "host",
+        model.task != "generate",
+        len(model.adapters),
+        rank if model.adapters else 0,
+    )
+    card = Card(asked.gpu.compute_capability, way)
+    made = rungs(model, facts, base, card)
+    return [
+        Worker(name, index, n, model, facts, _locked(made, asked.locks.get(name), index))
+        for n, name in enumerate(services_of(model))
+    ]
+
+
+def services_of(model: Model) -> list[str]:
+    """The names of a model's workers: its own, and name-2, name-3 for further replicas."""
+    return [model.name, *(f"{model.name}-{n}" for n in range(2, model.replicas + 1))]
+
+
+def _locked(made: tuple[Rung, ...], lock: Measured | None, index: int) -> tuple[Rung, ...]:
+    """A measured worker is priced by its measurement, on the one rung that was measured. The lines that are exact stay
+    as they are; one line says what the rest was measured to be."""
+    if lock is None:
+        return made
+    for rung in made:
+        if rung.said() == lock.setting:
+            return (replace(rung, lines=_measured_lines(rung, lock)),)
+    raise ManifestError(
+        Problem(
+            f"monogpu.lock.yaml was measured with {lock.setting}, and the manifest says {made[0].said()}",
+            "`monogpu-kit calibrate` measures again; or remove monogpu.lock.yaml",
+            path=("models", index),
+        )
+    )
+
+
+def _measured_lines(rung: Rung, lock: Measured) -> tuple[Line, ...]:
+    context = Line("context", lock.context_bytes, "one CUDA context; part of what was measured")
+    exact = [line for line in rung.lines if line.what in EXACT]
+    rest = lock.rest_bytes - lock.context_bytes - sum(line.bytes for line in exact)
+    if rest < 0:
+        return (Line("measured", lock.rest_bytes - lock.context_bytes, lock.why), context)
+    return (*exact, Line("measured rest", rest, lock.why), context)
+
+
+def _impossible(index: int, model: Model, facts: Facts) -> list[Problem]:
+    """What no memory mends: a context beyond the model's own, a task it cannot do."""
+    found: list[Problem] = []
+    if model.context != "auto" and facts.max_position and model.context > facts.max_position:
+        found.append(
+            Problem(
+                f"'{model.name}' takes at most {facts.max_position} tokens, asked for {model.context}",
+                f"needed: context {facts.max_position} or less (its config.json says max_position_embeddings)",
+                path=("models", index, "context"),
+            )
+        )
+    if read_flags(model.args).speculative is not None:
+        found.append(
+            Problem(
+                f"'{model.name}' asks for speculative decoding, whose draft model no bill here knows",
+                "needed: leave --speculative-config out",
+                path=("models", index, "args"),
+            )
+        )
+    if facts.quantization == "bitsandbytes":
+        found.append(
+            Problem(
+                f"'{model.name}' is quantised with bitsandbytes, which vLLM no longer serves",
+                "needed: a checkpoint in AWQ, GPTQ, FP8 or full precision",
+                path=("models", index, "source"),
+            )
+        )
+    return found
