@@ -7,9 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from kit.bill import Line, Plan
+from kit.choosing import Family, families
+from kit.engines import ENGINES
 from kit.errors import DoesNotFit, Path, Problem, dotted
 from kit.manifest import Manifest
 from kit.plan import NoRoom, Solution, plan, solve
+from kit.remarks import remarks
 from kit.reserve import reserved
 from kit.units import MIB, gib, size, up
 from kit.workers import Asked
@@ -28,11 +31,12 @@ class Advice:
 
 
 def plan_or_advise(asked: Asked) -> Plan:
-    """The plan. Raises DoesNotFit with the bill and what would fit."""
+    """The plan, with what is to be said of it. Raises DoesNotFit with the bill and what would fit."""
     try:
-        return plan(asked)
+        made = plan(asked)
     except NoRoom as no_room:
         raise does_not_fit(asked, no_room.solution) from None
+    return replace(made, notes=(*made.notes, *remarks(asked, made)))
 
 
 def does_not_fit(asked: Asked, solution: Solution) -> DoesNotFit:
@@ -119,7 +123,7 @@ def _need_of(solution: Solution, index: int) -> int:
 
 def _loosened(asked: Asked, solution: Solution) -> Advice | None:
     """Fixed footprints that are too small, or larger than they must be, left to the plan."""
-    fixed = [i for i, model in enumerate(asked.manifest.models) if model.memory != "auto"]
+    fixed = [i for i, m in enumerate(asked.manifest.models) if m.memory != "auto" and ENGINES[m.engine].PRICED]
     return _when_fits(asked, tuple((("models", i, "memory"), "auto") for i in fixed)) if fixed else None
 
 
@@ -184,9 +188,14 @@ def edit(manifest: Manifest, edits: tuple[tuple[Path, Any], ...]) -> Manifest:
     return manifest.model_copy(update={"models": models})
 
 
+def _folded(family: Family) -> Advice:
+    names = " and ".join(f"'{other.name}'" for other in family.others)
+    return Advice((), f"{names} as LoRA adapters of '{family.base.name}', if they are fine-tunes of one base")
+
+
 def _last(asked: Asked, solution: Solution) -> tuple[Advice, ...]:
-    """Leaving one model out, and the card that would hold all."""
-    found: list[Advice] = []
+    """Models of equal shapes as adapters of one, leaving a model out, and the card that would hold all."""
+    found = [_folded(family) for family in families(asked) if solve(replace(asked, manifest=family.folded)).fits]
     models = asked.manifest.models
     if len(models) > 1:
         for index in sorted(range(len(models)), key=lambda i: (_need_of(solution, i), models[i].name)):
@@ -196,5 +205,8 @@ def _last(asked: Asked, solution: Solution) -> tuple[Advice, ...]:
                 break
     if solution.missing:
         card = up(asked.gpu.total_bytes + solution.missing, MIB)
-        found.append(Advice((), f"a card of {gib(card)} or more"))
+        held = asked.gpu.total_bytes - asked.gpu.free_bytes
+        found.append(
+            Advice((), f"{size(solution.missing)} more of the card" if held else f"a card of {gib(card)} or more")
+        )
     return tuple(found)

@@ -33,10 +33,11 @@ class Share:
     `lines` holds every term, KV cache included; `kv_tokens` is what the worker's log will say;
     `concurrency` is kv_tokens over context; `capture_sizes` are the CUDA graph batch sizes, () when off;
     `utilization` is the admission gate for --gpu-memory-utilization as text, None on the CPU;
+    `facts` is None for an engine that divides its memory by its own rules, and so are the counts of its KV cache 0;
     `gave_up` says what auto settings gave up, and what that bought."""
 
     model: Model
-    facts: Facts
+    facts: Facts | None
     service: str
     replica: int
     lines: tuple[Line, ...]

@@ -18,6 +18,8 @@ RESERVED = {
     "router": "the router's own service has this name",
     "front": "the service in front of the router has this name",
     "gateway": "Docker may give this name to the host",
+    "ollama": "Ollama's own service has this name",
+    "ollama-door": "the service in front of Ollama has this name",
     "mps": "the service that shares the card by NVIDIA MPS has this name",
     "fetch": "services that download have this name",
     "localhost": "every container calls itself so",

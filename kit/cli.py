@@ -105,10 +105,13 @@ def up(
     verify: Annotated[bool, typer.Option("--verify/--no-verify", help="Ask every name once it runs.")] = True,
     timeout: Annotated[float, typer.Option("--timeout", metavar="S", help="Seconds to wait for all services.")] = 3600,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would change, and stop.")] = False,
+    prune: Annotated[
+        bool, typer.Option("--prune-volumes", help="Also remove volumes that the manifest no longer needs.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Start the stack as printed, one worker after another, and verify it."""
-    _run("up", file, gpu, verify, timeout, dry_run, as_json=as_json)
+    _run("up", file, gpu, verify, timeout, dry_run, prune, as_json=as_json)
 
 
 @app.command()
@@ -154,6 +157,12 @@ def down(
 
 
 @app.command()
+def doctor(file: File = MANIFEST, as_json: Json = False) -> None:
+    """Look at this machine: what it lacks for the manifest, each with the command that mends it."""
+    _run("doctor", file, as_json=as_json)
+
+
+@app.command()
 def calibrate(
     file: File = MANIFEST,
     timeout: Annotated[float, typer.Option("--timeout", metavar="S", help="Seconds to wait for one worker.")] = 1800,
@@ -179,6 +188,20 @@ def facts(
 ) -> None:
     """Record the models' facts, so that plans need no network."""
     _run("facts", file, output)
+
+
+@app.command()
+def cost(
+    price: Annotated[
+        float,
+        typer.Option("--price-per-hour", metavar="P", min=0, help="What one card costs an hour.", show_default=False),
+    ],
+    file: File = MANIFEST,
+    gpu: Card = None,
+    as_json: Json = False,
+) -> None:
+    """What the names cost: a card each, cards shared, one base with adapters; and kept or swapped."""
+    _run("cost", file, gpu, price, as_json=as_json)
 
 
 @app.command()

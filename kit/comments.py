@@ -35,7 +35,7 @@ def header(plan: Plan) -> tuple[str, ...]:
         Line("spare", plan.spare_bytes, ""),
     ]
     curl = f"  curl {endpoint(plan.manifest.router)}/v1/models"
-    notes = [f"note: {note}" for note in (*plan.gpu.assumed, *plan.notes)]
+    notes = [f"note: {note}" for note in plan.notes]
     return (*_HOW.splitlines(), curl, "", f"Planned for {_card(plan.gpu)}:", *_table(table), *notes)
 
 
@@ -44,9 +44,17 @@ def bill(share: Share) -> tuple[str, ...]:
     return (
         f"{share.service}: {share.model.source}",
         *_table([*share.lines, Line("total", share.total_bytes, f"{share.total_bytes:,} bytes")]),
-        f"  {share.requests} requests at once; {share.kv_tokens} tokens of KV cache, "
-        f"{share.concurrency:.1f} times the context of {share.context}; CUDA graphs {share.graphs}",
+        _buys(share),
         *(f"  {what}" for what in share.gave_up),
+    )
+
+
+def _buys(share: Share) -> str:
+    if not share.facts:
+        return f"  {share.requests} requests at once" + (f"; a context of {share.context}" if share.context else "")
+    return (
+        f"  {share.requests} requests at once; {share.kv_tokens} tokens of KV cache, "
+        f"{share.concurrency:.1f} times the context of {share.context}; CUDA graphs {share.graphs}"
     )
 
 

@@ -59,8 +59,8 @@ class Files:
 
 
 def read_folder(source: str, place: Path, weights: Callable[[Sequence[str]], list[str]] = weight_files) -> Files:
-    """All that is asked of a folder; `weights` chooses the files whose headers are read. Raises ModelFilesError for a missing folder, broken JSON, a corrupt or truncated
-    weight file, or a shard that is not there."""
+    """All that is asked of a folder; `weights` chooses the files whose headers are read. Raises ModelFilesError for a
+    missing folder, broken JSON, a corrupt or truncated weight file, or a shard that is not there."""
     if not place.is_dir():
         what = "is a file" if place.exists() else "does not exist"
         raise unusable(source, f"the folder {place} {what}", "download the model there, or give its Hugging Face id")

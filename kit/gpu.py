@@ -11,7 +11,9 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from kit.errors import KitError
-from kit.units import parse_bytes
+from kit.units import MIB, parse_bytes
+
+SMALLEST = 256 * MIB  # below it, a unit was forgotten
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,8 @@ def from_size(text: str, origin: str = "given as a size") -> Gpu:
         total = parse_bytes(text)
     except ValueError as error:
         raise GpuError(f"'{text}' is no card; needed: {error}, or the path of a recorded gpu.json") from None
+    if total < SMALLEST:
+        raise GpuError(f"'{text}' is {total} bytes, and no card is so small; did you mean {text}GiB, or a gpu.json?")
     assumed = ("compute capability and context as for a consumer card",)
     return Gpu(f"a card of {text}", total, total, assumed=assumed, origin=origin)
 
@@ -135,9 +139,28 @@ def ask_driver(device: str, nvml: Any = None) -> Gpu:
         nvml.nvmlShutdown()
 
 
-def _ask(device: str, nvml: Any) -> Gpu:
+def compute_mode(device: str, nvml: Any = None) -> str | None:
+    """Who may use the card at once: default, exclusive_process or prohibited; None when the driver does not say."""
+    if nvml is None:
+        import pynvml as nvml
+    names = {0: "default", 1: "exclusive_process", 2: "prohibited", 3: "exclusive_process"}
+    try:
+        nvml.nvmlInit()
+        try:
+            return names.get(int(nvml.nvmlDeviceGetComputeMode(_handle(device, nvml))))
+        finally:
+            nvml.nvmlShutdown()
+    except nvml.NVMLError:
+        return None
+
+
+def _handle(device: str, nvml: Any) -> Any:
     by_uuid = device.startswith(("GPU-", "MIG-"))
-    handle = nvml.nvmlDeviceGetHandleByUUID(device) if by_uuid else nvml.nvmlDeviceGetHandleByIndex(int(device))
+    return nvml.nvmlDeviceGetHandleByUUID(device) if by_uuid else nvml.nvmlDeviceGetHandleByIndex(int(device))
+
+
+def _ask(device: str, nvml: Any) -> Gpu:
+    handle = _handle(device, nvml)
     memory = _memory(handle, nvml)
     major, minor = nvml.nvmlDeviceGetCudaComputeCapability(handle)
     return Gpu(

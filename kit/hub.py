@@ -147,7 +147,7 @@ def _files(
 
 def _from_hub(source: Source, text: str, hub: Hub, weights: Chooser) -> tuple[Files, str | None]:
     def ask(call: Callable[[], T]) -> T:
-        return _ask(source, text, hub, call)
+        return ask_hub(source, text, hub, call)
 
     repo = source.place
     info = ask(lambda: hub.api.model_info(repo, revision=source.revision, timeout=SECONDS))
@@ -181,7 +181,7 @@ def _cached(source: Source, hub: Hub) -> Path | None:
         return None
 
 
-def _ask(source: Source, text: str, hub: Hub, call: Callable[[], T]) -> T:
+def ask_hub(source: Source, text: str, hub: Hub, call: Callable[[], T]) -> T:
     """`call()`, with whatever the client throws in our words. Raises ModelFilesError, or UnreachableError."""
     try:
         return call()

@@ -8,10 +8,9 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING
 
-from kit import hub as hubs
 from kit.doctor.machine import Access
 from kit.errors import ModelFilesError
-from kit.hub import Hub, UnreachableError
+from kit.hub import Hub, UnreachableError, ask_hub
 from kit.source import Source
 
 if TYPE_CHECKING:
@@ -29,7 +28,7 @@ def access(places: Iterable[str], hub: Hub, http: httpx.Client) -> tuple[dict[st
         answer = http.head(hub.api.endpoint, timeout=SECONDS)
     except httpx.HTTPError as error:
         why = f"{hub.api.endpoint} cannot be reached ({error or type(error).__name__})"
-        away = Access("unreachable", why, "look at the network and at HTTPS_PROXY, or give a folder as `source`")
+        away = Access("away", why, "look at the network and at HTTPS_PROXY, or give a folder as `source`")
         return dict.fromkeys(names, away), None
     with ThreadPoolExecutor(8) as pool:
         return dict(zip(names, pool.map(lambda name: _one(name, hub), names), strict=True)), _ahead(answer)
@@ -37,9 +36,9 @@ def access(places: Iterable[str], hub: Hub, http: httpx.Client) -> tuple[dict[st
 
 def _one(place: str, hub: Hub) -> Access:
     try:
-        hubs.ask(Source("hub", place), place, hub, lambda: hub.api.auth_check(place))
+        ask_hub(Source("hub", place), place, hub, lambda: hub.api.auth_check(place))
     except UnreachableError as error:
-        return Access("unreachable", error.problems[0].what, error.problems[0].needed)
+        return Access("refused", error.problems[0].what, error.problems[0].needed)
     except ModelFilesError as error:
         problem = error.problems[0]
         return Access("refused", problem.what, "; ".join(part for part in (problem.needed, problem.hint) if part))

@@ -3,15 +3,15 @@ so a newer kit does not recreate containers that did not change."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from kit.bill import Plan, Share
 from kit.stack import Probe, Task
 
 ROLE = "monogpu.role"  # worker, router or fetch
-MODEL = "monogpu.model"  # the model's name
-TASK = "monogpu.task"
-NAMES = "monogpu.names"  # what clients put in "model": the model's name first, then its adapters', with commas
+MODEL = "monogpu.model"  # the model's name; of a process that serves several, all of them, with commas
+TASK = "monogpu.task"  # one for each of those
+NAMES = "monogpu.names"  # what clients put in "model": the models' names first, then the adapters', with commas
 BYTES = "monogpu.bytes"  # the footprint that the plan promised
 CARD = "monogpu.card"  # the UUID, or the name where nobody asked the driver
 CARD_BYTES = "monogpu.card-bytes"  # the card's total, so that another card is noticed
@@ -19,15 +19,16 @@ CARD_BYTES = "monogpu.card-bytes"  # the card's total, so that another card is n
 Labels = tuple[tuple[str, str], ...]
 
 
-def worker_labels(share: Share, plan: Plan) -> Labels:
-    """What a worker says of itself."""
-    model = share.model
+def worker_labels(shares: Sequence[Share], plan: Plan) -> Labels:
+    """What a worker, which serves these shares, says of itself."""
+    models = [share.model for share in shares]
+    names = [model.name for model in models]
     return (
         (ROLE, "worker"),
-        (MODEL, model.name),
-        (TASK, model.task),
-        (NAMES, ",".join([model.name, *(adapter.name for adapter in model.adapters)])),
-        (BYTES, str(share.total_bytes)),
+        (MODEL, ",".join(names)),
+        (TASK, ",".join(model.task for model in models)),
+        (NAMES, ",".join([*names, *(adapter.name for model in models for adapter in model.adapters)])),
+        (BYTES, str(sum(share.total_bytes for share in shares))),
         (CARD, plan.gpu.uuid or plan.gpu.name),
         (CARD_BYTES, str(plan.gpu.total_bytes)),
     )
@@ -37,6 +38,9 @@ def probes_of(service: str, labels: Mapping[str, str]) -> tuple[Probe, ...]:
     """The probes that `worker_labels` were made from; none for a router, a download or a foreign container."""
     if labels.get(ROLE) != "worker":
         return ()
-    base, *adapters = labels[NAMES].split(",")
-    task: Task = labels[TASK]  # type: ignore[assignment]
-    return (Probe(base, task, service), *(Probe(adapter, task, service, base=base) for adapter in adapters))
+    tasks: list[Task] = labels[TASK].split(",")  # type: ignore[assignment]
+    names = labels[NAMES].split(",")
+    models, adapters = names[: len(tasks)], names[len(tasks) :]
+    own = (Probe(name, task, service) for name, task in zip(models, tasks, strict=True))
+    # Only a process that serves one model has adapters.
+    return (*own, *(Probe(adapter, tasks[0], service, base=models[0]) for adapter in adapters))

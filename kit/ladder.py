@@ -13,15 +13,30 @@ from itertools import pairwise
 
 from kit.bill import Graphs, Line
 from kit.facts import Facts
+from kit.flags import read_flags
+from kit.gpu import Gpu
 from kit.kv import KvCost, kv_cost
 from kit.manifest import Model
-from kit.memory import Card, Setting, capture_sizes, rest_lines
+from kit.memory import Card, Setting, base_setting, capture_sizes, rest_lines
 from kit.units import size
+from kit.versions import version_of, ways
 
 SMALL = (1, 2, 4, 8)
 AUTO_REQUESTS = 256
 AUTO_CONTEXT = 8192
 SHORTEST = 512
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What an engine prices: `model` on `gpu` in `image`. `facts` is None for an engine that does not know what its
+    models cost; `lora_rank` is the highest of its adapters, 0 without any."""
+
+    model: Model
+    facts: Facts | None
+    gpu: Gpu
+    image: str = ""
+    lora_rank: int = 0
 
 
 @dataclass(frozen=True)
@@ -62,7 +77,7 @@ class Worker:
     index: int
     replica: int
     model: Model
-    facts: Facts
+    facts: Facts | None
     rungs: tuple[Rung, ...]
 
 
@@ -78,6 +93,18 @@ class Step:
 
 def settings(model: Model, facts: Facts, base: Setting) -> Iterator[tuple[int, Graphs, Setting]]:
     """(stage, graphs, setting) of every rung that the manifest leaves open, best first."""
+    for stage, kind, setting in _settings(model, facts, base):
+        yield stage, kind, _with_graphs(_with_batch(setting, facts), kind)
+
+
+def _with_batch(setting: Setting, facts: Facts) -> Setting:
+    """A batch takes a token of every request; and an encoder, which reads no prompt in parts, one of full context.
+    vLLM refuses to start with less (config/scheduler.py, verify_max_model_len)."""
+    least = max(setting.requests, 0 if facts.attention else setting.context)
+    return replace(setting, batched_tokens=max(setting.batched_tokens, least))
+
+
+def _settings(model: Model, facts: Facts, base: Setting) -> Iterator[tuple[int, Graphs, Setting]]:
     requests = _halvings(AUTO_REQUESTS, 1) if model.requests == "auto" else [model.requests]
     contexts = (
         _halvings(min(AUTO_CONTEXT, facts.max_position), SHORTEST) if model.context == "auto" else [model.context]
@@ -85,15 +112,15 @@ def settings(model: Model, facts: Facts, base: Setting) -> Iterator[tuple[int, G
     first = replace(base, requests=requests[0], context=contexts[0])
     kinds = _graph_kinds(model, base)
     for stage, kind in enumerate(kinds[:2] if len(kinds) > 1 else kinds):
-        yield stage, kind, _with_graphs(first, kind)
+        yield stage, kind, first
     low: Graphs = kinds[1] if len(kinds) > 1 else kinds[0]
     for count in requests[1:]:
-        yield 2, low, _with_graphs(replace(first, requests=count), low)
+        yield 2, low, replace(first, requests=count)
     fewest = replace(first, requests=requests[-1])
     for tokens in contexts[1:]:
-        yield 3, low, _with_graphs(replace(fewest, context=tokens), low)
+        yield 3, low, replace(fewest, context=tokens)
     if len(kinds) > 1:
-        yield 4, "off", _with_graphs(replace(fewest, context=contexts[-1]), "off")
+        yield 4, "off", replace(fewest, context=contexts[-1])
 
 
 def _graph_kinds(model: Model, base: Setting) -> list[Graphs]:
@@ -113,6 +140,30 @@ def _halvings(start: int, least: int) -> list[int]:
     while values[-1] // 2 >= least:
         values.append(values[-1] // 2)
     return values
+
+
+def price(wish: Wish) -> tuple[Rung, ...]:
+    """A vLLM worker's rungs, from what its weights, its flags and its version say."""
+    assert wish.facts is not None
+    way = ways(version_of(wish.image))
+    base = base_setting(
+        read_flags(wish.model.args),
+        way,
+        wish.gpu.kind == "host",
+        wish.model.task != "generate",
+        len(wish.model.adapters),
+        wish.lora_rank,
+    )
+    return rungs(wish.model, wish.facts, base, Card(wish.gpu.compute_capability, way))
+
+
+def as_asked(wish: Wish, context: int, why: str) -> tuple[Rung, ...]:
+    """One rung: the footprint that the manifest fixes, taken whole. For engines that divide it by their own rules."""
+    model = wish.model
+    assert model.memory != "auto" and model.requests != "auto"
+    setting = Setting(context, model.requests, batched_tokens=0, host=wish.gpu.kind == "host")
+    nothing = KvCost(0, 0, 0, block_tokens=1, context=context, token_bytes=0)
+    return (Rung(0, setting, "off", (Line("as asked", model.memory, why),), nothing),)
 
 
 def rungs(model: Model, facts: Facts, base: Setting, card: Card) -> tuple[Rung, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 MOST_READ = 200_000  # characters, from the log's end
@@ -12,12 +12,14 @@ _COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
 @dataclass(frozen=True)
 class Word:
-    """When `pattern` is found, `cause` is why and `mend` what to do."""
+    """When `pattern` is found, `cause` is why and `mend` what to do; `{name}` in them is a group of the pattern, or
+    what `derived` makes of the groups."""
 
     pattern: str
     cause: str
     mend: str
     retryable: bool = False
+    derived: Callable[[Mapping[str, str]], Mapping[str, str]] | None = None
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,7 @@ def first(words: Sequence[Word], text: str) -> Explanation | None:
     for word in words:
         if match := re.search(word.pattern, read):
             found = {name: value or "" for name, value in match.groupdict().items()}
+            found |= word.derived(found) if word.derived else {}
             line = read[read.rfind("\n", 0, match.end()) + 1 :].split("\n", 1)[0].strip()
             return Explanation(_filled(word.cause, found), _filled(word.mend, found), word.retryable, line)
     return None
@@ -43,4 +46,4 @@ def first(words: Sequence[Word], text: str) -> Explanation | None:
 
 def _filled(sentence: str, found: Mapping[str, str]) -> str:
     """`{name}` of a group is replaced; any other brace is the sentence's own."""
-    return re.sub(r"\{(\w+)\}", lambda name: found.get(name.group(1), name.group()), sentence)
+    return re.sub(r"\{(\w+)\}", lambda name: found.get(name.group(1), name.group()), sentence).strip()

@@ -11,10 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from math import floor
 
+from kit.adapters import misfits, pairs
 from kit.bill import Line, Plan, Share
-from kit.errors import ManifestError, Problem
+from kit.engines import ENGINES
+from kit.errors import ManifestError, ModelFilesError, Problem
 from kit.gpu import Gpu
 from kit.ladder import Rung, Worker, gave_up, steps
 from kit.reserve import reserved
@@ -49,7 +52,11 @@ class NoRoom(Exception):
 
 
 def plan(asked: Asked) -> Plan:
-    """The bill. Raises ManifestError (a value that no card could serve) and NoRoom."""
+    """The bill. Raises ModelFilesError (an adapter of another base, or of a kind that vLLM does not serve),
+    ManifestError (a value that no card could serve) and NoRoom."""
+    strange = [problem for pair in pairs(asked.manifest, asked.facts, asked.adapters) for problem in misfits(pair)]
+    if strange:
+        raise ModelFilesError(strange)
     solution = solve(asked)
     if not solution.fits:
         raise NoRoom(solution)
@@ -64,7 +71,7 @@ def plan(asked: Asked) -> Plan:
 def _refuse_unpinned(shares: Sequence[Share]) -> None:
     """Workers may start together only when none of them measures the card: vLLM measures unless its KV cache is given
     in bytes, and then counts what its neighbours take meanwhile as its own."""
-    open_ended = [s.service for s in shares if s.utilization is not None and not s.kv_bytes]
+    open_ended = [s.service for s in shares if s.facts and s.utilization is not None and not s.kv_bytes]
     if open_ended:
         names = ", ".join(open_ended)
         what = f"{names} cannot start beside others: it keeps no KV cache, so vLLM measures the card while it starts"
@@ -119,12 +126,12 @@ def share_out(solution: Solution) -> list[int]:
         for n, worker in enumerate(workers)
         if worker.model.memory == "auto" and solution.rung(n).kv.tensors
     }
-    for n in sorted(room, key=lambda n: (room[n] / workers[n].model.weight, workers[n].service)):
-        weights = sum(workers[m].model.weight for m in room)
-        part = min(room[n], floor(left * (workers[n].model.weight / weights)))
+    order = sorted(room, key=lambda n: (room[n] / workers[n].model.weight, workers[n].service))
+    weights = list(accumulate(workers[n].model.weight for n in reversed(order)))  # of those who still wait, last first
+    for n in order:
+        part = min(room[n], floor(left * (workers[n].model.weight / weights.pop())))
         budgets[n] += part
         left -= part
-        del room[n]
     return budgets
 
 
@@ -154,7 +161,7 @@ def _share(asked: Asked, solution: Solution, number: int, budget: int) -> Share:
         batched_tokens=rung.setting.batched_tokens,
         graphs=rung.graphs,
         capture_sizes=rung.setting.sizes,
-        utilization=_gate(asked.gpu, lines, total),
+        utilization=_gate(asked.gpu, lines, total) if worker.facts else None,
         gave_up=gave_up(worker, solution.chosen[number]),
         lora_rank=rung.setting.lora_rank,
         start_seconds=_start_seconds(rung),
@@ -191,4 +198,5 @@ def _start_seconds(rung: Rung) -> int:
 
 
 def _notes(asked: Asked) -> tuple[str, ...]:
-    return asked.gpu.assumed
+    said = ((model.name, ENGINES[model.engine].NOTE) for model in asked.manifest.models)
+    return (*asked.gpu.assumed, *(f"{name}: {note}" for name, note in said if note))

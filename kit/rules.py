@@ -16,14 +16,15 @@ if TYPE_CHECKING:
 
 Found = Iterator[tuple[Path, Refused]]
 
-# facts of smg 1.13 --help and vllm-router 0.1.17 --help
+# facts of smg 1.13 --help and vllm-router 0.1.17 --help. Left out: smg's bucket, which is for prefill workers alone,
+# and vllm-router's kv_aware, which wants workers that publish every change of their caches.
 POLICIES = {
     "smg": (
         "round_robin", "random", "power_of_two", "least_load", "cache_aware", "prefix_hash",
         "consistent_hashing", "manual", "passthrough",
     ),
     "vllm-router": (
-        "round_robin", "random", "power_of_two", "cache_aware", "kv_aware", "consistent_hash", "sticky_least_loaded",
+        "round_robin", "random", "power_of_two", "cache_aware", "consistent_hash", "sticky_least_loaded",
     ),
 }  # fmt: skip
 
@@ -31,9 +32,12 @@ POLICIES = {
 def broken(manifest: Manifest) -> Found:
     """Every broken rule of a manifest whose single words are right."""
     yield from _router(manifest.router)
+    if manifest.router.engine == "vllm-router":
+        yield from _one_model(manifest)
     yield from _names(manifest)
     if manifest.gpu.device == "none" and manifest.gpu.mps:
         yield ("gpu", "mps"), Refused("MPS shares a card, and device: none has none", "remove one of the two")
+    yield from _engines(manifest)
     for index, model in enumerate(manifest.models):
         for path, reason in _model(model, on_cpu=manifest.gpu.device == "none"):
             yield ("models", index, *path), reason
@@ -49,8 +53,50 @@ def _router(router: Router) -> Found:
     if router.policy not in policies:
         near = [policy for policy in policies if policy == router.policy.lower().replace("-", "_")]
         hint = f"did you mean '{near[0]}'?" if near else ""
-        what = f"'{router.policy}' is no policy of {router.engine}"
+        what = f"'{router.policy}' is no policy of {router.engine} here"
         yield ("router", "policy"), Refused(what, f"needed: one of {', '.join(policies)}", hint)
+
+
+def _one_model(manifest: Manifest) -> Found:
+    """What vllm-router cannot do (seen with 0.1.17)."""
+    router = manifest.router
+    if len(manifest.models) > 1:
+        what = (
+            f"vllm-router sends requests to any worker, whatever their model; there are {len(manifest.models)} models"
+        )
+        yield ("router", "engine"), Refused(what, "needed: engine: smg; or one model, with its replicas")
+    if router.api_key or router.api_key_file:
+        what = "vllm-router checks no key of clients, and there is one to check"
+        word = "api_key" if router.api_key else "api_key_file"
+        yield ("router", word), Refused(what, "needed: engine: smg; or no key, on 127.0.0.1")
+    for index, model in enumerate(manifest.models):
+        if model.engine != "vllm":
+            what = f"vllm-router knows workers of vLLM, and '{model.name}' runs on {model.engine}"
+            yield ("models", index, "engine"), Refused(what, "needed: router: {engine: smg}")
+
+
+def _engines(manifest: Manifest) -> Found:
+    """What the engines' modules say of their models. They know the manifest's types, so they are imported late."""
+    from kit.engines import ENGINES
+
+    for name, engine in ENGINES.items():
+        mine = [(index, model) for index, model in enumerate(manifest.models) if model.engine == name]
+        for index, model in mine if not engine.PRICED else ():
+            yield from ((("models", index, word), why) for word, why in _unpriced(model))
+        yield from engine.refused(mine)
+
+
+def _unpriced(model: Model) -> Iterator[tuple[str, Refused]]:
+    """What must be said, and what cannot be asked, of an engine that divides its memory by its own rules."""
+    if model.memory == "auto":
+        what = f"what '{model.name}' takes on {model.engine} is not known before it runs"
+        yield "memory", Refused(what, "needed: memory: with the whole footprint, such as 4GiB")
+    if model.requests == "auto":
+        yield "requests", Refused(f"{model.engine} is not planned by the kit", "needed: a number of requests")
+    if model.replicas > 1:
+        yield "replicas", Refused(f"{model.engine} serves '{model.name}' in one process", "needed: replicas: 1")
+    if model.graphs in ("full", "small"):
+        yield "graphs", Refused(f"{model.engine} decides about CUDA graphs itself", "needed: graphs: auto")
 
 
 def _names(manifest: Manifest) -> Found:
@@ -78,6 +124,8 @@ def _named(manifest: Manifest) -> Iterator[tuple[Path, str]]:
 
 def _model(model: Model, *, on_cpu: bool) -> Found:
     yield from _sources(model)
+    if model.task == "infer" and model.engine != "triton":
+        yield ("task",), Refused(f"{model.engine} takes and gives no tensors", "needed: engine: triton for task: infer")
     if model.adapters and (model.engine != "vllm" or model.task != "generate"):
         needed = "adapters need engine: vllm and task: generate"
         yield (

@@ -89,7 +89,7 @@ class Logs:
     files: int = 3
 
 
-Task = Literal["generate", "embed", "rerank", "classify"]
+Task = Literal["generate", "embed", "rerank", "classify", "infer"]
 Condition = Literal["service_started", "service_healthy", "service_completed_successfully"]
 
 
@@ -189,16 +189,19 @@ def assemble(plan: Plan) -> Stack:
         raise ManifestError(Problem("MPS cannot be set up yet", "needed: mps: false", path=("gpu", "mps")))
     pairs = [(engine_of(plan, share), share) for share in plan.shares]
     router = router_of(plan)
-    workers = [_worker(engine.service(share, plan), share, plan) for engine, share in pairs]
+    workers = _workers([(engine.service(share, plan), share) for engine, share in pairs], plan)
     fetches = _first_of_each(fetch for engine, share in pairs for fetch in engine.fetches(share, plan))
+    doors = _first_of_each(door for engine, share in pairs for door in engine.doors(share, plan))
     routed = tuple(route for engine, share in pairs for route in engine.routes(share))
-    ends: tuple[Service, ...] = (router.service(plan, tuple(worker.name for worker in workers)),)
-    files = router.files(routed)
+    ends: tuple[Service, ...] = (router.service(plan, tuple(one.name for one in (*workers, *doors))),)
+    own = (file for engine, share in pairs for file in engine.files(share, plan))
+    files = (*router.files(routed), *{file.path: file for file in own}.values())
     if front.needed(plan):
-        pooled = (route for engine, share in pairs if share.model.task != "generate" for route in engine.routes(share))
+        ranking = [(engine, share) for engine, share in pairs if front.pools_in(share.model)]
+        pooled = (route for engine, share in ranking for route in engine.routes(share))
         ends, more = front.before(plan, ends[0], pooled)
         files = (*files, *more)
-    services = (*fetches, *(_in_turn(workers) if plan.manifest.start == "sequential" else workers), *ends)
+    services = (*fetches, *(_in_turn(workers) if plan.manifest.start == "sequential" else workers), *doors, *ends)
     return Stack(
         project=plan.manifest.name,
         header=header(plan),
@@ -210,11 +213,25 @@ def assemble(plan: Plan) -> Stack:
     )
 
 
-def _worker(service: Service, share: Share, plan: Plan) -> Service:
+def _workers(made: Sequence[tuple[Service, Share]], plan: Plan) -> list[Service]:
+    """Services with their bills, labels and card. An engine that serves several shares in one process gives each the
+    same service, which is kept once."""
     from kit.comments import bill
     from kit.labels import worker_labels
 
-    return replace(service, comment=bill(share), labels=worker_labels(share, plan), device=_device(plan))
+    shares: dict[str, list[Share]] = {}
+    for service, share in made:
+        shares.setdefault(service.name, []).append(share)
+    return [
+        replace(
+            service,
+            comment=(*service.comment, *(line for share in shares[service.name] for line in bill(share))),
+            # What an engine's own labels say comes last.
+            labels=(*worker_labels(shares[service.name], plan), *service.labels),
+            device=_device(plan),
+        )
+        for service in _first_of_each(service for service, _ in made)
+    ]
 
 
 def _device(plan: Plan) -> Device | None:

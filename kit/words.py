@@ -9,7 +9,7 @@ from pydantic import WithJsonSchema as Json
 
 from kit import checks, owned
 
-Task = Literal["generate", "embed", "rerank", "classify"]
+Task = Literal["generate", "embed", "rerank", "classify", "infer"]
 Engine = Literal["vllm", "ollama", "triton", "llamacpp"]
 
 

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from kit.bill import Line
+from kit.engines import ENGINES, none_for
 from kit.errors import ManifestError, Problem
 from kit.facts import AdapterFacts, Facts
 from kit.flags import read_flags
 from kit.gpu import Gpu
-from kit.ladder import Rung, Worker, rungs
+from kit.ladder import Rung, Wish, Worker
 from kit.manifest import Manifest, Model
-from kit.memory import Card, Measured, base_setting
-from kit.versions import version_of, ways
+from kit.memory import Measured
 
 EXACT = ("weights", "sampler")
 
@@ -21,7 +21,7 @@ EXACT = ("weights", "sampler")
 @dataclass(frozen=True)
 class Asked:
     """Everything a plan is made from. `facts` and `adapters` are keyed by source text, `locks` by service,
-    `images` by model name: the image it will run in."""
+    `images` by model name: the image it will run in. Models of engines that read no facts have none."""
 
     manifest: Manifest
     facts: Mapping[str, Facts]
@@ -36,8 +36,11 @@ def workers_of(asked: Asked) -> tuple[Worker, ...]:
     problems: list[Problem] = []
     made: list[Worker] = []
     for index, model in enumerate(asked.manifest.models):
-        facts = asked.facts[model.source]
-        found = list(_impossible(index, model, facts))
+        if model.engine not in ENGINES:
+            problems.append(none_for(index, model))
+            continue
+        facts = asked.facts[model.source] if ENGINES[model.engine].PRICED else None
+        found = _impossible(index, model, facts) if facts else []
         problems += found
         if found:
             continue
@@ -47,20 +50,10 @@ def workers_of(asked: Asked) -> tuple[Worker, ...]:
     return tuple(made)
 
 
-def _replicas(asked: Asked, index: int, model: Model, facts: Facts) -> list[Worker]:
-    way = ways(version_of(asked.images.get(model.name, "")))
-    flags = read_flags(model.args)
+def _replicas(asked: Asked, index: int, model: Model, facts: Facts | None) -> list[Worker]:
     rank = max((asked.adapters[a.source].rank for a in model.adapters if a.source in asked.adapters), default=16)
-    base = base_setting(
-        flags,
-        way,
-        asked.gpu.kind == "host",
-        model.task != "generate",
-        len(model.adapters),
-        rank if model.adapters else 0,
-    )
-    card = Card(asked.gpu.compute_capability, way)
-    made = rungs(model, facts, base, card)
+    image = asked.images.get(model.name, "")
+    made = ENGINES[model.engine].price(Wish(model, facts, asked.gpu, image, rank if model.adapters else 0))
     return [
         Worker(name, index, n, model, facts, _locked(made, asked.locks.get(name), index))
         for n, name in enumerate(services_of(model))

@@ -86,6 +86,8 @@ class Handler(BaseHTTPRequestHandler):
             self._search(parse_qs(url.query).get("search", [""])[0])
         elif match := re.fullmatch(r"/api/models/([^/]+/[^/]+)(?:/revision/(.+))?", path):
             self._info(match.group(1), match.group(2) or "main", token)
+        elif match := re.fullmatch(r"/api/models/([^/]+/[^/]+)/auth-check", path):
+            self._may_read(match.group(1), token)
         elif match := re.fullmatch(r"/api/models/([^/]+/[^/]+)/tree/(.+)", path):
             self._tree(match.group(1), match.group(2), token)
         elif match := re.fullmatch(r"/([^/]+/[^/]+)/resolve/([^/]+)/(.+)", path):
@@ -107,6 +109,14 @@ class Handler(BaseHTTPRequestHandler):
             self._refuse(404, "RevisionNotFound", f"Invalid rev id: {revision}")
             return None
         return repo.commits[revision]
+
+    def _may_read(self, name: str, token: str) -> None:
+        if self._commit(name, "main", token) is None:
+            return
+        if self.hub.repos[name].gated and token != GOOD_TOKEN:
+            self._refuse(403 if token else 401, "GatedRepo", f"Access to model {name} is restricted")
+        else:
+            self._send(200, b"OK", {})
 
     def _info(self, name: str, revision: str, token: str) -> None:
         commit = self._commit(name, revision, token)

@@ -49,3 +49,14 @@ def tiny_files(**changes: object) -> dict[str, bytes]:
         "tokenizer_config.json": json.dumps({"chat_template": "{{ messages }}"}).encode(),
         "model.safetensors": safetensors(tiny_shapes()),
     }
+
+
+def lora_shapes(
+    rank: int = 8, out: int = 64, wide: int = 64, layers: int = 2, module: str = "self_attn.q_proj"
+) -> dict[str, tuple[str, tuple[int, ...]]]:
+    """The matrices of an adapter for the tiny Llama's q_proj, or for another module of other sizes."""
+    names: dict[str, tuple[int, ...]] = {}
+    for n in range(layers):
+        place = f"base_model.model.model.layers.{n}.{module}"
+        names |= {f"{place}.lora_A.weight": (rank, wide), f"{place}.lora_B.weight": (out, rank)}
+    return {name: ("F32", shape) for name, shape in names.items()}

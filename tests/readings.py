@@ -71,3 +71,43 @@ def _reading(entry: dict[str, Any], facts: dict[str, Facts]) -> Reading:
         rest_mib=entry["rest_mib"],
         loaded_mib=entry["loaded_mib"],
     )
+
+
+def up_steps() -> dict[str, Any]:
+    """What scripts/record-gpu saw: the kit's own render, up and calibrate on a card that ballast made small."""
+    steps: dict[str, Any] = json.loads((RECORDED / "h200-up.json").read_text())["steps"]
+    return steps
+
+
+def up_readings() -> list[tuple[str, Reading, int]]:
+    """(step, worker, planned bytes) of every worker that `up` started by formulas. None of them was fitted on."""
+    facts = read_recorded(RECORDED / "h200-facts.json")
+    return [
+        (step, _up_reading(step, worker, facts), worker["planned_bytes"])
+        for step, record in up_steps().items()
+        for worker in record.get("workers", [])
+        if "planned_bytes" in worker and not worker["measured_lines"]
+    ]
+
+
+def _up_reading(step: str, worker: dict[str, Any], facts: dict[str, Facts]) -> Reading:
+    setting = Setting(
+        context=worker["context"],
+        requests=worker["requests"],
+        batched_tokens=2048,
+        sizes=tuple(worker["capture_sizes"]),
+        kv_dtype=worker.get("kv_dtype", "auto"),
+        lora_slots=worker.get("lora_slots", 0),
+        lora_rank=worker.get("lora_rank", 0),
+    )
+    return Reading(
+        id=f"{step}-{worker['service']}",
+        held_out=True,
+        facts=facts[worker["model"]],
+        setting=setting,
+        kv_bytes=worker["kv_bytes"],
+        logged_weights_gib=worker["log"]["weights_gib"],
+        kv_tokens=worker["log"]["kv_tokens"],
+        rest_mib=worker["rest_bytes"] // MIB,
+        loaded_mib=worker["loaded_bytes"] // MIB,
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kit.stack import Mount, Secret, Service, Stack
+from kit.stack import Mount, Network, Secret, Service, Stack
 
 
 def said(stack: Stack) -> dict[str, Any]:
@@ -13,7 +13,7 @@ def said(stack: Stack) -> dict[str, Any]:
     document: dict[str, Any] = {
         "name": dollars(stack.project),
         "services": {service.name: _service(service) for service in stack.services},
-        "networks": {network.name: {"internal": network.internal} for network in stack.networks},
+        "networks": {network.name: _network(network) for network in stack.networks},
     }
     return document | ({"volumes": dict.fromkeys(stack.volumes)} if stack.volumes else {})
 
@@ -82,3 +82,8 @@ def _mount(mount: Mount) -> dict[str, Any]:
     fields: dict[str, Any] = {"type": mount.kind, "source": dollars(mount.source), "target": dollars(mount.target)}
     fields |= {"read_only": True} if mount.read_only else {}
     return fields | ({"bind": {"create_host_path": False}} if mount.kind == "bind" else {})
+
+
+def _network(network: Network) -> dict[str, Any]:
+    options = {"driver_opts": dict(network.options)} if network.options else {}
+    return {"internal": network.internal, **options}

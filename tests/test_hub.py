@@ -12,7 +12,7 @@ from kit.errors import Mark, ModelFilesError
 from kit.facts import from_config
 from kit.hub import Hub, UnreachableError, gather, gather_adapters, load, load_adapter
 from tests.hubserver import GOOD_TOKEN, STRANGER_TOKEN, HubServer
-from tests.modelfiles import TINY, safetensors, tiny_files, tiny_shapes
+from tests.modelfiles import TINY, lora_shapes, safetensors, tiny_files, tiny_shapes
 
 ADAPTER = b'{"peft_type": "LORA", "r": 8, "base_model_name_or_path": "org/tiny", "target_modules": ["q_proj"]}'
 
@@ -158,13 +158,23 @@ def test_without_network_an_earlier_download_is_enough(server: HubServer, tmp_pa
     assert load("org/tiny", tmp_path, hub) == online
 
 
-def test_an_adapter_is_read_without_its_weights(server: HubServer, tmp_path: Path) -> None:
-    server.add("org/code", {"adapter_config.json": ADAPTER, "adapter_model.safetensors": b"never read"})
+def test_an_adapter_is_read_with_the_header_of_its_weights_alone(server: HubServer, tmp_path: Path) -> None:
+    weights = safetensors({**lora_shapes(), "base_model.model.long.lora_A.weight": ("F32", (8, 40_000))})
+    server.add("org/code", {"adapter_config.json": ADAPTER, "adapter_model.safetensors": weights})
     facts = load_adapter("org/code", tmp_path, client(server, tmp_path))
     assert (facts.rank, facts.base, facts.revision) == (8, "org/tiny", server.repos["org/code"].commits["main"])
-    assert "adapter_model.safetensors" not in server.served
+    assert [(tensor.shape, tensor.count) for tensor in facts.tensors[:2]] == [((8, 64), 2), ((64, 8), 2)]
+    assert server.served["adapter_model.safetensors"] < len(weights) / 10
     with pytest.raises(ModelFilesError, match=r"no adapter_config\.json there"):
         load_adapter("org/tiny", tmp_path, client(server, tmp_path))
+
+
+def test_an_adapter_without_its_matrices_is_refused_and_one_in_another_format_is_taken(tmp_path: Path) -> None:
+    (tmp_path / "adapter_config.json").write_bytes(ADAPTER)
+    with pytest.raises(ModelFilesError, match=r"no adapter_model\.safetensors there"):
+        load_adapter("./", tmp_path)
+    (tmp_path / "adapter_model.bin").write_bytes(b"pickled")
+    assert load_adapter("./", tmp_path).tensors == ()
 
 
 def folder(tmp_path: Path) -> Path:
@@ -200,6 +210,7 @@ def test_the_problems_of_all_sources_come_at_once_at_their_places(tmp_path: Path
 def test_adapters_are_gathered_the_same_way(tmp_path: Path) -> None:
     (tmp_path / "code").mkdir()
     (tmp_path / "code" / "adapter_config.json").write_bytes(ADAPTER)
+    (tmp_path / "code" / "adapter_model.safetensors").write_bytes(safetensors(lora_shapes()))
     assert gather_adapters(["./code"], tmp_path, {})["./code"].rank == 8
     with pytest.raises(ModelFilesError, match="does not exist"):
         gather_adapters(["./none"], tmp_path, {})

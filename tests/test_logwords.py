@@ -80,7 +80,7 @@ SAID = {
         "that needs compute capability 8.0",
         "--dtype, half",
     ),
-    "gated": (str(vllm.gated("meta-llama/Llama-3.2-1B")), "the model is gated", "HF_TOKEN"),
+    "gated": (str(vllm.gated("meta-llama/Llama-3.2-1B")), "meta-llama/Llama-3.2-1B is gated", "HF_TOKEN"),
     "bad token": (
         "requests.exceptions.HTTPError: 401 Client Error: Unauthorized for url: https://huggingface.co/api/whoami-v2",
         "does not take the token",
@@ -150,12 +150,6 @@ def test_a_known_log_is_explained(log: str, cause: str, mend: str) -> None:
         assert found is not None
         assert cause in found.cause
         assert mend in found.mend
-
-
-def test_every_pattern_is_met_by_a_text() -> None:
-    logs = [log for log, _, _ in SAID.values()]
-    unmet = [word.pattern for word in WORDS if not any(re.search(word.pattern, log) for log in logs)]
-    assert unmet == [r"CUDA out of memory|CUDA error: out of memory|torch\.OutOfMemoryError"] or unmet == []
 
 
 def test_the_line_that_explains_is_shown() -> None:
@@ -239,6 +233,8 @@ def test_what_docker_refuses_is_explained(said: str, cause: str) -> None:
     assert cause in found.cause
 
 
-def test_every_name_in_a_sentence_is_a_group_of_its_pattern() -> None:
+def test_every_name_in_a_sentence_is_a_group_of_its_pattern_or_made_of_them() -> None:
     for word in (*WORDS, *dockerwords.WORDS):
-        assert set(re.findall(r"\{(\w+)\}", word.cause + word.mend)) <= set(re.compile(word.pattern).groupindex)
+        groups = dict.fromkeys(re.compile(word.pattern).groupindex, "1")
+        made = word.derived(groups) if word.derived else {}
+        assert set(re.findall(r"\{(\w+)\}", word.cause + word.mend)) <= {*groups, *made}

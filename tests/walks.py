@@ -66,6 +66,7 @@ class Walk:
     client: DockerClient
     port: int
     environ: dict[str, str] = field(default_factory=dict)
+    seconds: float = LONG
 
     @property
     def file(self) -> Path:
@@ -81,7 +82,13 @@ class Walk:
         (self.folder / "monogpu.yaml").write_text(head + "models:\n" + "".join(models))
 
     def kit(self, *words: str) -> Said:
-        done = subprocess.run(self._argv(words), **self._place(), capture_output=True, text=True, timeout=LONG)
+        done = subprocess.run(self._argv(words), **self._place(), capture_output=True, text=True, timeout=self.seconds)
+        return Said(done.returncode, done.stdout, done.stderr)
+
+    def kit_limited(self, *words: str) -> Said:
+        """The same where no file can grow beyond 1 KiB, as on a disk that fills up while it is written."""
+        argv = ["bash", "-c", 'ulimit -f 1; exec "$@"', "bash", *self._argv(words)]
+        done = subprocess.run(argv, **self._place(), capture_output=True, text=True, timeout=self.seconds)
         return Said(done.returncode, done.stdout, done.stderr)
 
     def begin(self, *words: str) -> subprocess.Popen[str]:
@@ -95,7 +102,7 @@ class Walk:
     def compose(self, *words: str) -> str:
         """`docker compose` itself."""
         argv = ["docker", "compose", *words]
-        done = subprocess.run(argv, **self._place(), capture_output=True, text=True, timeout=LONG)
+        done = subprocess.run(argv, **self._place(), capture_output=True, text=True, timeout=self.seconds)
         assert done.returncode == 0, done.stderr
         return done.stdout
 
@@ -115,6 +122,12 @@ class Walk:
 
     def running(self, service: str) -> bool:
         return service in (found := self.containers()) and found[service].status == "running"
+
+    def vanish(self) -> None:
+        """Nothing of the project is left, and nobody is given time to end."""
+        for container in self.containers().values():
+            self.client.api.remove_container(container.id, force=True)
+        compose.down(self.name, self.client, volumes=True)
 
     def fault(self, service: str, fault: str) -> None:
         """Makes a running worker do wrong; "" heals it."""
@@ -176,9 +189,7 @@ def walk(folder: Path, client: DockerClient, total: int | None = None) -> Iterat
             try:
                 yield made
             finally:
-                for container in made.containers().values():
-                    client.api.remove_container(container.id, force=True)
-                compose.down(name, client, volumes=True)
+                made.vanish()
 
 
 @contextlib.contextmanager

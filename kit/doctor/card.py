@@ -39,7 +39,8 @@ def card(machine: Machine, wants: Wants) -> Iterator[Finding]:
     if wants.card is None:
         yield Finding("card", "ok", "none is used: the manifest serves on the CPU")
     elif machine.card is None:
-        yield Finding("card", "fail", machine.no_card or "no driver answers", "nvidia-smi")
+        mend = "install NVIDIA's driver, or write `gpu: {device: none}`, which serves on the CPU"
+        yield Finding("card", "fail", machine.no_card or "no driver answers", mend)
     else:
         gpu = machine.card
         capability = f", compute capability {gpu.compute_capability}" if gpu.compute_capability else ""

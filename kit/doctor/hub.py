@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from kit.doctor.finding import Finding, Severity
 from kit.doctor.machine import Access, Machine
@@ -26,6 +26,7 @@ def folders(machine: Machine, wants: Wants) -> Iterator[Finding]:
 
 def repositories(machine: Machine, wants: Wants) -> Iterator[Finding]:
     """What is to be downloaded can be. What an earlier start brought is served without the Hub."""
+    denied: dict[Access, list[str]] = {}
     for name in wants.repositories or {}:
         access = machine.hub.get(name)
         if access is None:
@@ -33,13 +34,16 @@ def repositories(machine: Machine, wants: Wants) -> Iterator[Finding]:
         elif not access.word:
             yield Finding("Hugging Face", "ok", f"{name} may be read")
         else:
-            yield _denied(name, access, machine)
+            denied.setdefault(access, []).append(name)
+    for access, names in denied.items():
+        yield _denied(names, access, machine)
     if machine.hub and TOKEN not in machine.set and any(a.word == "refused" for a in machine.hub.values()):
         what = f"{TOKEN} is not set; a token that `hf auth login` saved does not reach the containers"
         yield Finding("Hugging Face", "warn", what, f"export {TOKEN}=$(cat ~/.cache/huggingface/token)")
 
 
-def _denied(name: str, access: Access, machine: Machine) -> Finding:
+def _denied(names: Sequence[str], access: Access, machine: Machine) -> Finding:
     severity: Severity = "warn" if machine.ours.downloads else "fail"
     there = "; what was downloaded before is served all the same" if machine.ours.downloads else ""
-    return Finding("Hugging Face", severity, f"{access.what or name}{there}", access.mend)
+    wanted = f", and {', '.join(names)} {'is' if len(names) == 1 else 'are'} there" if access.word == "away" else ""
+    return Finding("Hugging Face", severity, f"{access.what}{wanted}{there}", access.mend)

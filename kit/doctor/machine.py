@@ -78,12 +78,12 @@ class Host:
     listeners: tuple[Listener, ...] = ()
 
 
-HubWord = Literal["", "unreachable", "refused"]
+HubWord = Literal["", "away", "refused"]
 
 
 @dataclass(frozen=True)
 class Access:
-    """What the Hub says of a repository: "" it may be read; `what` and `mend` say why not."""
+    """What the Hub says of a repository: "" it may be read, away: it does not answer; `what` and `mend` say why not."""
 
     word: HubWord = ""
     what: str = ""
@@ -98,7 +98,7 @@ class Machine:
     to the first file in it that a container's user may not read, None when it may read all."""
 
     engine: Engine | None = None
-    refused: tuple[str, str] = ("", "")
+    refused: tuple[str, str] = ("Docker does not answer", "docker version")
     compose: str | None = None
     images: Mapping[str, Image] = field(default_factory=dict)
     published: tuple[Publication, ...] = ()

@@ -67,7 +67,7 @@ def wants(manifest: Manifest, facts: Mapping[str, Facts]) -> Wants:
         workers=sum(model.replicas for model in models),
         largest=max(sizes.values()) if len(sizes) == len(dict(sources)) else None,
         repositories={at.place: sizes.get(text) for text, at in (*sources, *adapters) if at.kind == "hub"},
-        folders=tuple(at.place for _, at in (*sources, *adapters) if at.kind == "folder"),
+        folders=tuple(dict.fromkeys(at.place for _, at in (*sources, *adapters) if at.kind == "folder")),
         variables=_variables(manifest),
         key=router.api_key is not None or router.api_key_file is not None,
         key_file=router.api_key_file,

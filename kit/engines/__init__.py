@@ -2,26 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 from kit.bill import Plan, Share
-from kit.engines import vllm
-from kit.errors import ManifestError, Problem
-from kit.stack import Probe, Route, Service
+from kit.engines import ollama, triton, vllm
+from kit.errors import ManifestError, Path, Problem
+from kit.ladder import Rung, Wish
+from kit.manifest import Model
+from kit.refused import Refused
+from kit.stack import File, Probe, Route, Service
 
 
 class Engine(Protocol):
-    """What an engine's module offers. Labels, the bill, the card and the boot order are added by `stack.assemble`."""
+    """What an engine's module offers; `plain` has what stands for nothing. Labels, the bill, the card and the boot order
+    are added by `stack.assemble`."""
 
     DEFAULT_IMAGE: str
     CPU_IMAGE: str
     PORT: int
+    PRICED: bool  # whether facts are read and `memory: auto` is planned; else the manifest says `memory:`
+    NOTE: str  # what `plan` must say of each of its models; "" for nothing
+
+    def refused(self, models: Sequence[tuple[int, Model]]) -> Iterable[tuple[Path, Refused]]:
+        """What this engine cannot do of what the manifest asks; `models` are its own, with their places."""
+
+    def price(self, wish: Wish) -> tuple[Rung, ...]:
+        """What a worker costs: the ways to run it, best first."""
 
     def service(self, share: Share, plan: Plan) -> Service:
-        """The worker."""
+        """The worker. Shares for which it has the same name are served by one."""
 
     def fetches(self, share: Share, plan: Plan) -> tuple[Service, ...]:
         """One-shot services that bring what the worker reads; of equal names only the first is kept."""
+
+    def doors(self, share: Share, plan: Plan) -> tuple[Service, ...]:
+        """Services between the router and the worker; of equal names only the first is kept."""
+
+    def files(self, share: Share, plan: Plan) -> tuple[File, ...]:
+        """Files beside the compose file, which these services mount."""
 
     def routes(self, share: Share) -> tuple[Route, ...]:
         """The names that the router sends to this worker."""
@@ -30,14 +49,17 @@ class Engine(Protocol):
         """What each of those names must answer."""
 
 
-ENGINES: dict[str, Engine] = {"vllm": vllm}
+ENGINES: dict[str, Engine] = {"vllm": vllm, "ollama": ollama, "triton": triton}
 
 
 def engine_of(plan: Plan, share: Share) -> Engine:
     """The engine's module. Raises ManifestError, at the model, for an engine that has none."""
-    name = share.model.engine
-    if name in ENGINES:
-        return ENGINES[name]
-    index = plan.manifest.models.index(share.model)
+    if share.model.engine in ENGINES:
+        return ENGINES[share.model.engine]
+    raise ManifestError(none_for(plan.manifest.models.index(share.model), share.model))
+
+
+def none_for(index: int, model: Model) -> Problem:
+    """Why a model's engine cannot be served, at its line."""
     needed = f"needed: one of {', '.join(sorted(ENGINES))}"
-    raise ManifestError(Problem(f"the engine '{name}' cannot be served yet", needed, path=("models", index, "engine")))
+    return Problem(f"the engine '{model.engine}' cannot be served yet", needed, path=("models", index, "engine"))

@@ -16,22 +16,28 @@ from dataclasses import replace
 
 from kit.bill import Plan, Share
 from kit.engines.fetch import CACHE, HF_HOME, adapter_folder, environment, fetch, mount_of
+from kit.engines.plain import no_doors as doors
+from kit.engines.plain import no_files as files
+from kit.engines.plain import nothing_refused as refused
+from kit.ladder import price
 from kit.lora import served_rank
 from kit.manifest import Adapter, Source
 from kit.stack import WORKERS, Attachment, Health, Mount, Probe, Route, Service, Value
+from kit.tasks import ranks_by_vectors
 from kit.units import GIB
+
+__all__ = [
+    "CPU_IMAGE", "DEFAULT_IMAGE", "NOTE", "PORT", "PRICED", "doors", "fetches", "files", "price", "probes", "refused",
+    "routes", "service",
+]  # fmt: skip
 
 DEFAULT_IMAGE = "vllm/vllm-openai:v0.26.0"
 CPU_IMAGE = "monogpu/vllm-cpu:0.32.0"
 PORT = 8000
+PRICED = True
+NOTE = ""
 USER = "65532:65532"
 
-_POOLING = {
-    "generate": (),
-    "embed": ("--runner", "pooling", "--convert", "embed"),
-    "classify": ("--runner", "pooling", "--convert", "classify"),
-    "rerank": ("--runner", "pooling", "--convert", "classify"),
-}
 _HEALTHY = (
     f"import http.client as h; c = h.HTTPConnection('127.0.0.1', {PORT}, timeout=4); "
     "c.request('GET', '/health'); raise SystemExit(c.getresponse().status != 200)"
@@ -50,6 +56,9 @@ def service(share: Share, plan: Plan) -> Service:
         networks=(Attachment(WORKERS, hosts),),
         health=Health(("python3", "-c", _HEALTHY), 5, 5, retries=6, start_period=share.start_seconds),
         depends_on=tuple((fetch.name, "service_completed_successfully") for fetch in fetches(share, plan)),
+        # A worker whose engine dies ends with 0 (vllm-project/vllm#48966), and must come back after a reboot too. All
+        # start at once then: caches are given in bytes, and who keeps none and measures at worst ends and starts again.
+        restart="unless-stopped",
         shm_bytes=GIB,
         user=USER if _on_cpu(plan) else None,
         read_only=_on_cpu(plan),
@@ -94,7 +103,8 @@ def _host(adapter: Adapter, share: Share) -> str:
 def _source(share: Share) -> Source:
     """Where the weights are: at the manifest's revision, else at the one that the facts were read from."""
     source = share.model.source_parsed
-    return source if source.kind == "folder" else replace(source, revision=source.revision or share.facts.revision)
+    found = share.facts.revision if share.facts else None
+    return source if source.kind == "folder" else replace(source, revision=source.revision or found)
 
 
 def _command(share: Share, plan: Plan) -> tuple[str, ...]:
@@ -107,7 +117,7 @@ def _command(share: Share, plan: Plan) -> tuple[str, ...]:
         "--served-model-name", share.model.name,
         "--host", "0.0.0.0",
         "--port", str(PORT),
-        *_POOLING[share.model.task],
+        *_pooling(share),
         "--max-model-len", str(share.context),
         "--max-num-seqs", str(share.requests),
         "--max-num-batched-tokens", str(share.batched_tokens),
@@ -125,6 +135,17 @@ def _model(share: Share) -> tuple[str, ...]:
     if source.kind == "folder":
         return (f"/models/{share.model.name}",)
     return (source.place, "--revision", source.revision) if source.revision else (source.place,)
+
+
+def _pooling(share: Share) -> tuple[str, ...]:
+    """What is made of the model: vectors, or what its head says."""
+    task = share.model.task
+    if task == "generate" or share.facts is None:
+        return ()
+    if share.facts and share.facts.architecture.endswith("ForRanking"):
+        return ("--runner", "pooling")
+    vectors = task == "embed" or ranks_by_vectors(share.model, share.facts)
+    return ("--runner", "pooling", "--convert", "embed" if vectors else "classify")
 
 
 def _graphs(share: Share, cpu: bool) -> tuple[str, ...]:

@@ -79,6 +79,9 @@ def _summary(plan: Plan) -> RenderableType:
 
 
 def _row(share: Share) -> tuple[str, ...]:
+    context = f"{share.context:,}" if share.context else ""
+    if share.facts is None:  # it divides its memory by its own rules
+        return (share.service, "", "", "", _gib(share.total_bytes), "", context, f"{share.requests}", "")
     weights, kv = _of(share, "weights"), _of(share, "kv cache")
     at_once = (
         f"{min(share.concurrency, share.requests):.1f} of {share.requests}" if share.kv_tokens else f"{share.requests}"
@@ -91,7 +94,7 @@ def _row(share: Share) -> tuple[str, ...]:
         _gib(kv),
         _gib(share.total_bytes),
         f"{share.kv_tokens:,}" if share.kv_tokens else "none",
-        f"{share.context:,}",
+        context,
         at_once,
         graphs,
     )
@@ -111,7 +114,7 @@ def _details(plan: Plan) -> RenderableType:
         table.add_row(f"  {line.what}", f"-{size(line.bytes)}", line.why)
     for share in plan.shares:
         table.add_section()
-        table.add_row(share.service, size(share.total_bytes), share.facts.source, style="bold")
+        table.add_row(share.service, size(share.total_bytes), share.model.source, style="bold")
         for line in share.lines:
             table.add_row(f"  {line.what}", size(line.bytes), line.why)
     return table
@@ -124,7 +127,8 @@ def _remarks(plan: Plan) -> Iterator[RenderableType]:
         for said in share.gave_up:
             yield Text(f"{share.service} gave up: {said}", style="yellow")
     for note in plan.notes:
-        yield Text(f"assumed: {note}", style="yellow")
+        assumed = note in plan.gpu.assumed
+        yield Text(f"{'assumed' if assumed else 'note'}: {note}", style="yellow" if assumed else "cyan")
 
 
 def _of(share: Share, what: str) -> int:

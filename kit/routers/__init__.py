@@ -6,7 +6,7 @@ from typing import Protocol
 
 from kit.bill import Plan
 from kit.errors import ManifestError, Problem
-from kit.routers import smg
+from kit.routers import smg, vllm_router
 from kit.stack import File, Route, Service
 
 
@@ -23,7 +23,7 @@ class Router(Protocol):
         """What it reads: where each name is served."""
 
 
-ROUTERS: dict[str, Router] = {"smg": smg}
+ROUTERS: dict[str, Router] = {"smg": smg, "vllm-router": vllm_router}
 
 
 def router_of(plan: Plan) -> Router:

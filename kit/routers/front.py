@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 
 from kit.bill import Plan
 from kit.labels import ROLE
+from kit.manifest import Model
 from kit.render import checksum, fill
 from kit.stack import EDGE, WORKERS, Attachment, File, Health, Mount, Route, Service
 
@@ -44,6 +45,12 @@ class Pool:
     servers: tuple[tuple[str, int], ...]
 
 
+def pools_in(model: Model) -> bool:
+    """Whether HAProxy sends requests to a model: one that ranks or classifies, or that makes vectors, with which vLLM
+    ranks too."""
+    return model.engine == "vllm" and model.task != "generate"
+
+
 def needed(plan: Plan) -> bool:
     """Whether some model does what no router here routes."""
     return any(model.task in ("rerank", "classify") for model in plan.manifest.models)
@@ -58,7 +65,7 @@ def note(plan: Plan) -> str:
 
 def before(plan: Plan, router: Service, routes: Iterable[Route]) -> tuple[tuple[Service, ...], tuple[File, ...]]:
     """The router, no longer published, and HAProxy in its place; and HAProxy's configuration. `routes` are those of
-    every model that embeds, ranks or classifies: vLLM ranks with vectors too."""
+    the models that `pools_in` says."""
     (port,) = router.ports
     mounts = tuple(mount for mount in router.mounts if mount.target == KEY_FILE)
     keys = tuple(entry for entry in router.environment if entry[0] == KEY)
@@ -78,6 +85,7 @@ def before(plan: Plan, router: Service, routes: Iterable[Route]) -> tuple[tuple[
         ports=router.ports,
         health=Health(("wget", "-q", "-O", "/dev/null", f"http://127.0.0.1:{STATUS_PORT}/"), 5, 5, 3, 30),
         depends_on=((router.name, "service_healthy"),),
+        restart="unless-stopped",
         stop_grace=DRAIN_SECONDS + 15,
         user=USER,
         read_only=True,

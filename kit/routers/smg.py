@@ -12,6 +12,7 @@ key for clients, and the router's own metrics are bound to 127.0.0.1 inside its 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from kit.bill import Plan
@@ -24,6 +25,7 @@ PORT = 30000
 METRICS_PORT = 29000
 NAME = "router"
 FOLDER = "smg"
+LISTING = f"{FOLDER}/workers.json"
 USER = "65532:65532"
 DRAIN_SECONDS = 30
 
@@ -77,6 +79,7 @@ def service(plan: Plan, workers: tuple[str, ...]) -> Service:
         stop_grace=DRAIN_SECONDS + 15,
         user=USER,
         read_only=True,
+        restart="unless-stopped",
         labels=((ROLE, "router"),),
     )
 
@@ -87,9 +90,13 @@ def files(routes: tuple[Route, ...]) -> tuple[File, ...]:
     workers = [
         {"id": route.host, "url": f"http://{route.host}:{route.port}", "model_id": route.model_id} for route in routes
     ]
+    return (File(LISTING, listing(workers)), File(f"{FOLDER}/launch.py", LAUNCH))
+
+
+def listing(workers: Iterable[Mapping[str, str]]) -> str:
+    """SMG's file of workers (`id`, `url`, `model_id`), one a line."""
     lines = ",\n".join(f"    {json.dumps(worker, ensure_ascii=False)}" for worker in workers)
-    listed = File(f"{FOLDER}/workers.json", f'{{\n  "version": 1,\n  "workers": [\n{lines}\n  ]\n}}\n')
-    return (listed, File(f"{FOLDER}/launch.py", LAUNCH))
+    return f'{{\n  "version": 1,\n  "workers": [\n{lines}\n  ]\n}}\n'
 
 
 def _comment(wish: Router) -> tuple[str, ...]:

@@ -7,13 +7,14 @@ each with its cause; they are done one after another. Labels are Compose's own, 
 from __future__ import annotations
 
 import os.path
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kit.errors import Problem, TargetError
-from kit.targets import composefile
+from kit.render import Rendered
+from kit.targets import composefile, routing
 from kit.targets.composecli import Ask, ask
 from kit.targets.engine import connect, is_local, told
 from kit.targets.events import Watch, unwatched
@@ -26,8 +27,8 @@ from kit.targets.preflight import refusals
 from kit.targets.reconcile import Operation, reconcile
 from kit.targets.running import ServiceStatus, down, logs, status
 from kit.targets.snapshot import Snapshot
-from kit.targets.spec import ProjectSpec
-from kit.targets.wait import CLOCK, Clock, Walk
+from kit.targets.spec import ProjectSpec, ServiceSpec
+from kit.targets.wait import CLOCK, Clock, Gate, Walk
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -40,6 +41,7 @@ __all__ = [
     "decide",
     "down",
     "logs",
+    "perform",
     "project_name",
     "read",
     "status",
@@ -48,6 +50,7 @@ __all__ = [
 
 FILE = "docker-compose.yaml"
 OVERRIDES = ("docker-compose.override.yml", "docker-compose.override.yaml")
+Room = Callable[[ServiceSpec], str]
 _NO_COMPOSE = "monogpu-kit"  # stands in Compose's version label where Compose is not installed
 
 
@@ -63,12 +66,17 @@ class UpResult:
 def read(folder: Path, environ: Mapping[str, str]) -> ProjectSpec:
     """The compose file of a folder, its variables replaced from `environ` and from `.env` beside it. Raises TargetError
     with every problem at its line."""
-    file, content = _content(folder)
+    return _read(folder, environ, None)[0]
+
+
+def _read(folder: Path, environ: Mapping[str, str], given: str | None) -> tuple[ProjectSpec, str]:
+    """The project and the text that it is read from: the `given` one, or the file's."""
+    file, content = (_file(folder), given) if given is not None else _content(folder)
     for name in OVERRIDES:
         if (file.parent / name).exists():
             words = "the kit reads one file: move its content, or use `docker compose up`"
             raise TargetError(Problem(f"{name} lies beside {FILE}", words))
-    return composefile.project(content, file, _variables(file.parent, environ))
+    return composefile.project(content, file, _variables(file.parent, environ)), content
 
 
 def project_name(folder: Path, environ: Mapping[str, str]) -> str:
@@ -92,48 +100,68 @@ def up(
     """Brings up what the folder's compose file says, touching only what changed; with `only`,
     these services and what must have been completed for them, alone. `timeout` bounds the wait for one
     service, in seconds; None trusts its health check. Raises TargetError at the first failure; what runs stays."""
-    walk, operations = decide(folder, client, environ, watch, timeout, only=only, compose=compose, clock=clock)
+    walk, operations = decide(folder, client, environ, only=only, compose=compose, clock=clock)
     if dry_run:
         return UpResult(walk.project.name, operations)
-    with told(f"{walk.project.name} cannot be brought up"):
-        return UpResult(walk.project.name, operations, execute(walk, operations))
+    return perform(replace(walk, watch=watch, timeout=timeout), operations)
+
+
+def perform(walk: Walk, operations: tuple[Operation, ...], room: Room = lambda service: "") -> UpResult:
+    """Does what `decide` decided. `room` says what the memory for a service lacks; "" when it is free. Whatever
+    happens, the router's list is whole again afterwards. Raises TargetError at the first failure; what runs stays."""
+    name = walk.project.name
+    with told(f"{name} cannot be brought up"), routing.around(walk, operations) as names:
+        gate = Gate(names.close, names.open, room)
+        done = execute(replace(walk, gate=gate), operations)
+        names.settle()
+    return UpResult(name, operations, done)
 
 
 def decide(
     folder: Path,
     client: DockerClient,
     environ: Mapping[str, str],
-    watch: Watch = unwatched,
-    timeout: float | None = None,
     *,
     only: Collection[str] | None = None,
+    printed: Rendered | None = None,
+    prune: bool = False,
     compose: Ask = ask,
     clock: Clock = CLOCK,
 ) -> tuple[Walk, tuple[Operation, ...]]:
-    """What `up` would do, and what it needs to do it. Nothing is changed. Raises TargetError."""
-    project = read(folder, environ)
+    """What `up` would do, and what it needs to do it. Nothing is changed. `printed` is what will be written to the
+    folder first, None to go by what lies there; `prune`: volumes that the file no longer names go. Raises
+    TargetError."""
+    project, content = _read(folder, environ, printed.compose if printed else None)
     project = project if only is None else project.only(only)
-    said = compose(project.file, environ)
+    said = compose(project.file, content, environ)
     with told(f"{project.name} cannot be looked at"):
         snapshot = observe(client, project)
-    _refuse(project, snapshot, client)
+    coming = {str((project.file.parent / file.path).parent) for file in printed.files} if printed else set()
+    _refuse(project, snapshot, client, coming)
     usual = usual_seconds(project, snapshot.containers)
-    walk = Walk(client, project, said.hashes, said.version or _NO_COMPOSE, watch, timeout, usual, clock)
-    return walk, reconcile(project, snapshot, said.hashes)
+    walk = Walk(client, project, said.hashes, said.version or _NO_COMPOSE, unwatched, None, usual, clock)
+    return walk, reconcile(project, snapshot, said.hashes, prune)
 
 
-def _refuse(project: ProjectSpec, snapshot: Snapshot, client: DockerClient) -> None:
-    """Paths and ports are this machine's only when the Engine is."""
+def _refuse(project: ProjectSpec, snapshot: Snapshot, client: DockerClient, coming: Collection[str]) -> None:
+    """Paths and ports are this machine's only when the Engine is; `coming` are folders that will be made."""
     local = is_local(client)
     ports = [int(port.published) for service in project.services for port in service.ports if port.published]
-    exists = os.path.exists if local else lambda path: True
+
+    def exists(path: str) -> bool:
+        return not local or path in coming or Path(path).exists()
+
     problems = refusals(project, snapshot, exists, listeners(ports) if local else ())
     if problems:
         raise TargetError(problems)
 
 
+def _file(folder: Path) -> Path:
+    return Path(os.path.normpath(folder.absolute())) / FILE  # as Compose labels it: symbolic links kept
+
+
 def _content(folder: Path) -> tuple[Path, str]:
-    file = Path(os.path.normpath(folder.absolute())) / FILE  # as Compose labels it: symbolic links kept
+    file = _file(folder)
     try:
         return file, file.read_text(encoding="utf-8")
     except FileNotFoundError:

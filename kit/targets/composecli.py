@@ -18,23 +18,33 @@ class Compose:
     hashes: Mapping[str, str] = field(default_factory=dict)
 
 
-Ask = Callable[[Path, Mapping[str, str]], Compose]
+Ask = Callable[[Path, str, Mapping[str, str]], Compose]
 
 
-def ask(file: Path, environ: Mapping[str, str]) -> Compose:
-    """Two short runs of `docker compose`, which talk to no daemon."""
-    version = _run(["version", "--short"], environ).strip().removeprefix("v")
+def ask(file: Path, content: str, environ: Mapping[str, str]) -> Compose:
+    """Two short runs of `docker compose`, which talk to no daemon. `content` is what `file` says, or will say."""
+    version = installed(environ)
     if not version:
         return Compose()
-    listed = _run(["-f", str(file), "config", "--hash", "*"], environ)
+    listed = _run(["-f", "-", "--project-directory", str(file.parent), "config", "--hash", "*"], environ, content)
     pairs = (line.split() for line in listed.splitlines())
     return Compose(version, {pair[0]: pair[1] for pair in pairs if len(pair) == 2})
 
 
-def _run(arguments: list[str], environ: Mapping[str, str]) -> str:
+def installed(environ: Mapping[str, str]) -> str | None:
+    """Compose's version, None when it is not installed."""
+    return _run(["version", "--short"], environ).strip().removeprefix("v") or None
+
+
+def _run(arguments: list[str], environ: Mapping[str, str], given: str = "") -> str:
     try:
         done = subprocess.run(
-            ["docker", "compose", *arguments], env=dict(environ), capture_output=True, text=True, timeout=SECONDS
+            ["docker", "compose", *arguments],
+            input=given,
+            env=dict(environ),
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
         )
     except (OSError, subprocess.TimeoutExpired):
         return ""

@@ -16,10 +16,10 @@ from kit.targets.events import Did, Kept, Started
 from kit.targets.judge import may_begin
 from kit.targets.observe import image_id, inspect
 from kit.targets.pull import pull
-from kit.targets.reconcile import SERVICE_VERBS, Operation
+from kit.targets.reconcile import LAST, SERVICE_VERBS, Operation
 from kit.targets.snapshot import Container
 from kit.targets.spec import ServiceSpec
-from kit.targets.wait import Begun, Walk, look
+from kit.targets.wait import Begun, Walk, await_room, look
 
 
 @dataclass(frozen=True)
@@ -35,15 +35,20 @@ class ServiceResult:
 def execute(walk: Walk, operations: Sequence[Operation]) -> tuple[ServiceResult, ...]:
     """Raises TargetError at the first thing that fails; what is done by then stays."""
     prepare(walk, operations)
-    return _walk(walk, [op for op in operations if op.verb in SERVICE_VERBS])
+    done = _walk(walk, [op for op in operations if op.verb in SERVICE_VERBS])
+    _each(walk, [op for op in operations if op.verb in LAST])
+    return done
 
 
 def prepare(walk: Walk, operations: Sequence[Operation]) -> None:
     """All that comes before the first service."""
+    _each(walk, [op for op in operations if op.verb not in (*SERVICE_VERBS, *LAST)])
+
+
+def _each(walk: Walk, operations: Sequence[Operation]) -> None:
     for op in operations:
-        if op.verb not in SERVICE_VERBS:
-            PREPARE[op.verb](walk, op)
-            walk.watch(Did(op.verb, op.name, op.cause))
+        DO[op.verb](walk, op)
+        walk.watch(Did(op.verb, op.name, op.cause))
 
 
 def _walk(walk: Walk, operations: Sequence[Operation]) -> tuple[ServiceResult, ...]:
@@ -59,7 +64,9 @@ def _walk(walk: Walk, operations: Sequence[Operation]) -> tuple[ServiceResult, .
             begun[name], verdict = look(walk, one, name in ready)
             if verdict.outcome == "ready":
                 seconds = 0.0 if one.verb == "keep" else walk.clock.now() - one.at
-                ready.setdefault(name, ServiceResult(name, one.verb, seconds, verdict.words))
+                if name not in ready:
+                    walk.gate.open(name)
+                    ready[name] = ServiceResult(name, one.verb, seconds, verdict.words)
         if len(ready) == before:
             walk.clock.sleep(walk.clock.pause)
     return tuple(ready[op.name] for op in operations)
@@ -70,7 +77,8 @@ def _begin(walk: Walk, op: Operation) -> Begun:
     with told(f"{op.name} cannot be started"):
         container = BEGIN[op.verb](walk, op, service)
         walk.watch(Kept(op.name, op.cause) if op.verb == "keep" else Started(op.name, op.verb, op.cause))
-        return Begun(service, container, op.verb, at, *_before(walk, op, container))
+        restarts, since = _before(walk, op, container)
+        return Begun(service, container, op.verb, at, restarts, since, restarts)
 
 
 def _before(walk: Walk, op: Operation, container: str) -> tuple[int, datetime | None]:
@@ -99,6 +107,7 @@ def make(walk: Walk, service: ServiceSpec) -> str:
 
 
 def _create(walk: Walk, op: Operation, service: ServiceSpec) -> str:
+    await_room(walk, service)
     container = make(walk, service)
     walk.client.api.start(container)
     return container
@@ -110,13 +119,14 @@ def _replace(walk: Walk, op: Operation, service: ServiceSpec) -> str:
 
 
 def _start(walk: Walk, op: Operation, service: ServiceSpec) -> str:
+    await_room(walk, service)
     walk.client.api.start(_there(op).id)
     return _there(op).id
 
 
 def _restart(walk: Walk, op: Operation, service: ServiceSpec) -> str:
-    walk.client.api.restart(_there(op).id, timeout=_there(op).stop_seconds)
-    return _there(op).id
+    _stop(walk, op)
+    return _start(walk, op, service)
 
 
 def _resume(walk: Walk, op: Operation, service: ServiceSpec) -> str:
@@ -135,6 +145,10 @@ def _there(op: Operation) -> Container:
 
 def _pull(walk: Walk, op: Operation) -> None:
     pull(walk.client, op.name, walk.watch)
+
+
+def _drain(walk: Walk, op: Operation) -> None:
+    walk.gate.close(op.name.split(", "))
 
 
 def _stop(walk: Walk, op: Operation) -> None:
@@ -159,6 +173,11 @@ def _remove_network(walk: Walk, op: Operation) -> None:
         walk.client.api.remove_network(op.name)
 
 
+def _remove_volume(walk: Walk, op: Operation) -> None:
+    with told(f"the volume {op.name} cannot be removed"):
+        walk.client.api.remove_volume(op.name)
+
+
 def _create_network(walk: Walk, op: Operation) -> None:
     network = next(each for each in walk.project.networks if each.name == op.name)
     labels = bodies.network_labels(walk.project, network, walk.version)
@@ -175,11 +194,13 @@ def _create_volume(walk: Walk, op: Operation) -> None:
         walk.client.api.create_volume(volume.name, labels=labels)
 
 
-PREPARE: Mapping[str, Callable[[Walk, Operation], None]] = {
+DO: Mapping[str, Callable[[Walk, Operation], None]] = {
     "pull": _pull,
+    "drain": _drain,
     "stop": _stop,
     "remove": _remove,
     "remove network": _remove_network,
+    "remove volume": _remove_volume,
     "create network": _create_network,
     "create volume": _create_volume,
 }

@@ -19,13 +19,14 @@ def host(ports: Iterable[int], docker_root: str, proc: Path = PROC, marks: Itera
     """`ports` are looked for among the listeners; `docker_root` is where the engine keeps its volumes, "" when it is on
     another machine."""
     memory, available = meminfo(_read(proc / "meminfo"))
+    programs = {_read(entry / "comm").strip() for entry in proc.glob("[0-9]*")}
     return Host(
         memory=memory,
         available=available,
         root_free=_free(docker_root) if docker_root else None,
         kernel=platform.release(),
-        containered=any(mark.exists() for mark in marks),
-        mps=any(_read(entry / "comm").startswith("nvidia-cuda-mps") for entry in proc.glob("[0-9]*")),
+        containered=any(mark.exists() for mark in marks) and "dockerd" not in programs,
+        mps=any(name.startswith("nvidia-cuda-mps") for name in programs),
         listeners=listeners(ports, proc),
     )
 

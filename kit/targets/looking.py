@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from docker import DockerClient
 
 WORKER_PORT = 8000
+ROUTER = "router"  # its service, whatever else has the role
 LOG_READ = 400  # lines that are looked through for a cause
 
 
@@ -80,6 +81,15 @@ def _service(
     return views.with_cause(seen, _cause(one, log), log)
 
 
+def why(client: DockerClient, project: str, name: str) -> Explanation | None:
+    """Why a service (or the one that serves a name) does not run as it should; None when it does, or nobody knows."""
+    for one in running.status(project, client):
+        ended = one.state != "running" and (one.role != "fetch" or one.exit_code != 0)
+        if name in (one.service, one.container, *one.names) and (ended or one.health == "unhealthy"):
+            return _cause(one, _log(client, project, one))
+    return None
+
+
 def _load(client: DockerClient, one: ServiceStatus, clock: Callable[[], float]) -> Load | None:
     try:
         at = clock()
@@ -110,7 +120,7 @@ def _url(found: tuple[ServiceStatus, ...]) -> str | None:
 
 
 def _routed(client: DockerClient, found: tuple[ServiceStatus, ...]) -> dict[str, str] | None:
-    router = next((each for each in found if each.role == "router" and each.state == "running"), None)
+    router = next((each for each in found if each.service == ROUTER and each.state == "running"), None)
     if router is None:
         return None
     try:

@@ -15,14 +15,16 @@ if TYPE_CHECKING:
 def observe(client: DockerClient, project: ProjectSpec) -> Snapshot:
     """Everything that `reconcile` decides on. Raises docker's own errors."""
     listed = client.api.containers(all=True)
+    volumes = client.api.volumes()["Volumes"] or ()
     strangers = [entry for entry in listed if not _belongs(entry, project.name)]
     return Snapshot(
         containers=containers(client, project.name),
         networks=tuple(_network(entry) for entry in client.api.networks()),
-        volumes=frozenset(entry["Name"] for entry in client.api.volumes()["Volumes"] or ()),
+        volumes=frozenset(entry["Name"] for entry in volumes),
         images={service.image: image_id(client, service.image) for service in project.services},
         published=tuple(port for entry in listed for port in publications(entry)),
         names=frozenset(name.lstrip("/") for entry in strangers for name in entry.get("Names") or ()),
+        owned=frozenset(v["Name"] for v in volumes if (v.get("Labels") or {}).get(labels.PROJECT) == project.name),
     )
 
 

@@ -64,7 +64,9 @@ def ours(client: DockerClient, project: str) -> Ours:
         running = any(each.status == "running" for each in containers(client, project))
         pids = inside.pids(client, project) if running else {}
         volumes = {entry["Name"] for entry in client.api.volumes()["Volumes"] or ()}
-    return Ours(running, frozenset(pid for listed in pids.values() for pid in listed), f"{project}_huggingface" in volumes)
+    return Ours(
+        running, frozenset(pid for listed in pids.values() for pid in listed), f"{project}_huggingface" in volumes
+    )
 
 
 def sight(client: DockerClient, image: str, access: Literal["nvidia", "cdi"], device: str) -> Sight:

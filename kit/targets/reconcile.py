@@ -1,8 +1,9 @@
 """What is wanted against what is there -> the list of operations, each with its cause. Pure: text in, text out.
 
-Order is part of the decision. Images come first, so that nothing is stopped for an image that cannot be had. Then
-what goes away, so that its memory is free. A worker that will be replaced is stopped before any other worker starts:
-the one that starts may have been given the memory that the other one gives up.
+Order is part of the decision. Images come first, so that nothing is stopped for an image that cannot be had. Then the
+router lets go of the workers that will stop, while they still serve. Then what goes away, so that its memory is free. A
+worker that will be replaced is stopped before any other worker starts: the one that starts may have been given the
+memory that the other one gives up.
 """
 
 from __future__ import annotations
@@ -11,14 +12,20 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from kit import labels as kit_labels
 from kit.targets import bodies as labels
+from kit.targets.differences import command_words
 from kit.targets.snapshot import Container, Snapshot
 from kit.targets.spec import NetworkSpec, ProjectSpec, ServiceSpec, boot_order
 
 ServiceVerb = Literal["keep", "create", "replace", "start", "restart", "resume"]
-Verb = Literal["pull", "remove", "remove network", "create network", "create volume", "stop"] | ServiceVerb
+Verb = (
+    Literal["pull", "drain", "remove", "remove network", "create network", "create volume", "stop", "remove volume"]
+    | ServiceVerb
+)
 
 SERVICE_VERBS: tuple[ServiceVerb, ...] = ("keep", "create", "replace", "start", "restart", "resume")
+LAST = ("remove volume",)  # a container that is replaced may hold one until then
 STARTING = ("create", "replace", "start", "restart")
 
 
@@ -35,22 +42,33 @@ class Operation:
         return f"{self.verb} {self.name}: {self.cause}"
 
 
-def reconcile(project: ProjectSpec, snapshot: Snapshot, hashes: Mapping[str, str]) -> tuple[Operation, ...]:
-    """`hashes` are the config hashes that Docker Compose has for the file's services; {} when it was not asked."""
+def reconcile(
+    project: ProjectSpec, snapshot: Snapshot, hashes: Mapping[str, str], prune: bool = False
+) -> tuple[Operation, ...]:
+    """`hashes` are the config hashes that Docker Compose has for the file's services; {} when it was not asked.
+    `prune`: the project's volumes that the file no longer names are removed."""
     current = _current(project, snapshot)
     remade = [network for network in project.networks if _must_be_remade(network, snapshot)]
     services = [_service(service, current.get(service.name), project, snapshot, hashes) for service in project.services]
     cut_off = {container.id for container in snapshot.containers for net in remade if net.name in container.networks}
     services = [_made_anew(op) if op.container and op.container.id in cut_off else op for op in services]
+    removals = tuple(_removals(project, snapshot, current, cut_off))
     return (
         *_pulls(project, snapshot, services),
-        *_removals(project, snapshot, current, cut_off),
+        *_drains(snapshot, (*removals, *services)),
+        *removals,
         *(Operation("remove network", net.name, _why_remade(net, snapshot)) for net in remade),
         *_networks(project, snapshot, remade),
         *_volumes(project, snapshot),
         *_early_stops(project, services),
         *services,
+        *(Operation("remove volume", name, "is no longer in the file") for name in unnamed(project, snapshot) if prune),
     )
+
+
+def unnamed(project: ProjectSpec, snapshot: Snapshot) -> tuple[str, ...]:
+    """The project's volumes that its file no longer names, sorted."""
+    return tuple(sorted(snapshot.owned - {volume.name for volume in project.volumes}))
 
 
 def _current(project: ProjectSpec, snapshot: Snapshot) -> dict[str, Container]:
@@ -104,9 +122,17 @@ def _changed(service: ServiceSpec, container: Container, wanted: str | None) -> 
     if wanted is not None and container.label(labels.CONFIG_HASH) == wanted:
         return ""
     if before := container.label(labels.DIGESTS):
-        keys = labels.changed_keys(before, service)
-        return f"{', '.join(keys)} changed" if keys else ""
+        return _keys_changed(labels.changed_keys(before, service), service, container)
     return "its settings changed" if wanted else "docker compose made it, and is not here to compare its settings"
+
+
+def _keys_changed(keys: tuple[str, ...], service: ServiceSpec, container: Container) -> str:
+    """Where the command changed, its flags say it best; the kit's own labels follow from them."""
+    said = command_words(container.command, service.command) if "command" in keys else ""
+    if not said:
+        return f"{', '.join(keys)} changed" if keys else ""
+    others = [key for key in keys if key not in ("command", "labels")]
+    return "; ".join([said, *([f"{', '.join(others)} changed"] if others else [])])
 
 
 def _by_state(service: ServiceSpec, container: Container, project: ProjectSpec) -> tuple[ServiceVerb, str]:
@@ -151,6 +177,16 @@ def _removals(
             yield Operation("remove", container.name, "is one too many", container)
         elif container.id in cut_off:
             yield Operation("remove", container.name, "its network is made anew", container)
+
+
+def _drains(snapshot: Snapshot, operations: Iterable[Operation]) -> Iterator[Operation]:
+    """Workers that will stop while a router sends them requests."""
+    if not any(c.label(kit_labels.ROLE) == "router" and c.status == "running" for c in snapshot.containers):
+        return
+    stopping = [op.container for op in operations if op.verb in ("remove", "replace", "restart") and op.container]
+    names = [c.service for c in stopping if c.label(kit_labels.ROLE) == "worker" and c.status == "running"]
+    if names:
+        yield Operation("drain", ", ".join(names), "what they were asked is answered before they stop")
 
 
 def stop_order(containers: Iterable[Container]) -> tuple[Container, ...]:

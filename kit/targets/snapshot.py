@@ -44,6 +44,7 @@ class Container:
     networks: frozenset[str] = frozenset()
     image_name: str = ""
     stop_seconds: int = 10
+    command: tuple[str, ...] = ()
 
     def label(self, name: str) -> str:
         """A label's value, or ""."""
@@ -63,7 +64,7 @@ class Network:
 @dataclass(frozen=True)
 class Snapshot:
     """`images` maps the names that the file uses to ids, None where the image is not on this machine;
-    `names` are those of all containers that are not the project's."""
+    `names` are those of all containers that are not the project's; `owned` are the volumes that are."""
 
     containers: tuple[Container, ...] = ()
     networks: tuple[Network, ...] = ()
@@ -71,6 +72,7 @@ class Snapshot:
     images: Mapping[str, str | None] | None = None
     published: tuple[Publication, ...] = ()
     names: frozenset[str] = frozenset()
+    owned: frozenset[str] = frozenset()
 
     def image(self, name: str) -> str | None:
         """The id of an image, None when it is not here."""
@@ -106,6 +108,7 @@ def container(attrs: Mapping[str, Any]) -> Container:
         labels=found,
         networks=frozenset((attrs.get("NetworkSettings") or {}).get("Networks") or {}),
         image_name=config.get("Image") or "",
+        command=tuple(config.get("Cmd") or ()),
         stop_seconds=10 if config.get("StopTimeout") is None else config["StopTimeout"],
     )
 

@@ -83,6 +83,12 @@ class ServiceSpec:
     digests: tuple[tuple[str, str], ...] = ()
 
     @property
+    def command(self) -> tuple[str, ...]:
+        """The words of its command; () when the file has none."""
+        found = next((setting.value for setting in self.settings if setting.path == ("Cmd",)), ())
+        return tuple(str(word) for word in found) if isinstance(found, (list, tuple)) else ()
+
+    @property
     def is_worker(self) -> bool:
         """Whether it holds memory that the next worker may wait for."""
         on_card = any(setting.path[-1] == "DeviceRequests" for setting in self.settings)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 LOG_READ = 400  # lines that are looked through for a cause
 LOG_SHOWN = 25  # lines that are shown
+MOST_RESTARTS = 3  # of a worker that fails in a way that passes
+GIVEN_BACK = 60.0  # seconds that a driver may take to free the memory of processes that have ended
 
 
 @dataclass(frozen=True)
@@ -37,6 +40,16 @@ CLOCK = Clock()
 
 
 @dataclass(frozen=True)
+class Gate:
+    """What surrounds a worker's stop and start. `close` takes services out of the router and returns when they have no
+    request left; `open` puts one back; `room` says what a service's memory lacks, "" when it is free."""
+
+    close: Callable[[Collection[str]], None] = lambda services: None
+    open: Callable[[str], None] = lambda service: None
+    room: Callable[[ServiceSpec], str] = lambda service: ""
+
+
+@dataclass(frozen=True)
 class Walk:
     """What every step of `up` needs. `hashes` and `version` are Compose's; `timeout` is how many seconds one service
     may take, None for as long as its health check says; `usual` is how many it took last time."""
@@ -49,12 +62,13 @@ class Walk:
     timeout: float | None = None
     usual: Mapping[str, float] = field(default_factory=dict)
     clock: Clock = CLOCK
+    gate: Gate = Gate()
 
 
 @dataclass(frozen=True)
 class Begun:
     """A service that was begun `at` a moment of the clock; `restarts` is how often Docker had restarted it, as far as
-    that is forgiven; `since` is where its log of this walk begins, None for all of it."""
+    that is forgiven, `forgiven` when it was begun; `since` is where its log of this walk begins, None for all of it."""
 
     service: ServiceSpec
     container: str
@@ -62,6 +76,7 @@ class Begun:
     at: float
     restarts: int
     since: datetime | None = None
+    forgiven: int = 0
 
 
 def look(walk: Walk, one: Begun, was_ready: bool) -> tuple[Begun, Verdict]:
@@ -91,12 +106,47 @@ def _judged(walk: Walk, one: Begun, now: Container | None) -> Verdict:
 
 
 def _forgiven(walk: Walk, one: Begun, now: Container | None, verdict: Verdict) -> Begun:
-    """Docker restarts it. What may pass by itself is waited for, as often as the restart policy allows."""
+    """Docker restarts it. What may pass by itself is waited for, a few times; what cannot is stopped, so that it does
+    not start for ever, unseen."""
     why = explain(_log(walk, one, LOG_READ))
-    if now is None or why is None or not why.retryable:
-        raise failure(walk, one, now, f"{verdict.words}, and Docker starts it again and again")
+    if now is None or why is None or not why.retryable or now.restarts >= one.forgiven + MOST_RESTARTS:
+        ended = _last_end(walk, one, now)
+        _stop(walk, one)
+        raise failure(walk, one, ended, f"ended with code {ended.exit_code}" if ended and ended.exit_code else "ended")
     walk.watch(Retrying(one.service.name, now.restarts, why.cause))
     return replace(one, restarts=now.restarts)
+
+
+def _last_end(walk: Walk, one: Begun, now: Container | None) -> Container | None:
+    """The container with the exit code of its last end: Docker forgets it when it starts the container again, and
+    keeps it among its events."""
+    if now is None or now.exit_code or now.out_of_memory:
+        return now
+    until = time.time()
+    asked: dict[str, list[str]] = {"container": [one.container], "event": ["die", "oom"]}
+    seen = list(walk.client.api.events(since=int(until - 600), until=int(until) + 1, filters=asked, decode=True))
+    codes = [int(each["Actor"]["Attributes"].get("exitCode", 0)) for each in seen if each.get("Action") == "die"]
+    memory = any(each.get("Action") == "oom" for each in seen)
+    return replace(now, exit_code=codes[-1] if codes else 0, out_of_memory=memory)
+
+
+def _stop(walk: Walk, one: Begun) -> None:
+    from docker.errors import APIError
+
+    with contextlib.suppress(APIError):
+        walk.client.api.stop(one.container, timeout=0)
+
+
+def await_room(walk: Walk, service: ServiceSpec) -> None:
+    """Returns when the memory that a service needs is free: a driver frees what a process held a little after its end.
+    Raises TargetError when it stays taken."""
+    began = walk.clock.now()
+    while lacks := walk.gate.room(service):
+        seconds = walk.clock.now() - began
+        if seconds > GIVEN_BACK:
+            raise TargetError(Problem(lacks, f"and this did not change within {GIVEN_BACK:.0f} s", "end who holds it"))
+        walk.watch(Waiting(service.name, "its memory is not free yet", seconds, None, ""))
+        walk.clock.sleep(walk.clock.pause)
 
 
 def failure(walk: Walk, one: Begun, now: Container | None, words: str) -> TargetError:

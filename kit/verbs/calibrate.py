@@ -118,6 +118,10 @@ def _measure(
                 Problem(f"no request to {share.service} succeeded", "so what it grows to is unknown"),
                 evidence=str(counts["first_failure"]),
             )
+        if counts["failed"]:
+            output.say(
+                f"  {counts['failed']} of {counts['done'] + counts['failed']} requests failed: {counts['first_failure']}"
+            )
         loaded = _held(project, client, share.service)
         log = "\n".join(compose.logs(name, client, share.service, tail=10_000))
     finally:
@@ -151,7 +155,7 @@ def _locked(client: DockerClient, plan: Plan, share: Share, rest: int, loaded: i
         digest=_digest(client, image),
         vllm=said.version,
         source=share.model.source,
-        revision=share.facts.revision,
+        revision=share.facts.revision if share.facts else None,
         setting=setting_of(share),
         args=share.model.args,
         adapters=tuple(f"{a.name}={a.source}" for a in share.model.adapters),

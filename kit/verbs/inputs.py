@@ -135,9 +135,15 @@ def facts_of(project: Project) -> dict[str, Facts]:
     """The facts of every model, from facts.json beside the manifest first."""
     from kit.hub import gather, read_recorded
 
-    paths = {m.source: ("models", i, "source") for i, m in _numbered(project.manifest)}
+    paths = {m.source: ("models", i, "source") for i, m in _numbered(project.manifest) if _is_priced(m)}
     recorded = read_recorded(project.folder / "facts.json")
     return gather(list(paths), project.folder, recorded, places=_places(project, paths))
+
+
+def _is_priced(model: Model) -> bool:
+    from kit.engines import ENGINES
+
+    return model.engine in ENGINES and ENGINES[model.engine].PRICED
 
 
 def adapters_of(project: Project) -> dict[str, AdapterFacts]:

@@ -1,4 +1,4 @@
-"""`logs`: what a service said."""
+"""`logs`: what a service said, and what that means when it failed."""
 
 from __future__ import annotations
 
@@ -6,13 +6,17 @@ import os
 from pathlib import Path
 
 from kit.targets import compose
+from kit.targets.looking import why
 from kit.verbs.inputs import read_project
 from kit.verbs.output import Output
 
 
 def run(output: Output, file: Path, name: str, follow: bool, tail: int) -> int:
-    project = read_project(file)
+    project = read_project(file).manifest.name
     client = compose.connect(os.environ)
-    for line in compose.logs(project.manifest.name, client, name, follow=follow, tail=tail):
+    for line in compose.logs(project, client, name, follow=follow, tail=tail):
         output.print(line)
+    found = None if follow else why(client, project, name)
+    if found:
+        output.say("", f"{name}: {found.cause}; {found.mend}")
     return 0

@@ -28,7 +28,7 @@ class Output:
     as_json: bool = False
 
     def console(self) -> Console:
-        """rich on stdout; plain, and at least 100 columns wide, where no terminal is."""
+        """rich on stdout; plain, and $COLUMNS or 100 columns wide, where no terminal is."""
         return _console(self.out)
 
     def progress(self) -> Console:
@@ -98,5 +98,6 @@ def _console(stream: TextIO) -> Console:
 
     if stream.isatty():
         return Console(file=stream, highlight=False, soft_wrap=False)
-    width = int(os.environ.get("COLUMNS", "100"))
+    asked = os.environ.get("COLUMNS", "")
+    width = max(int(asked), 40) if asked.isdecimal() else 100
     return Console(file=stream, highlight=False, no_color=True, width=width)

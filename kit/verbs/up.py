@@ -1,21 +1,24 @@
-"""`up`: render where needed, ask the card once, drive the file on disk, compare the footprints, verify."""
+"""`up`: render where needed, ask the card, say what changes, drive the file, compare the footprints, verify."""
 
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kit import labels
 from kit.admission import Promise, no_room, wrong_card
+from kit.drain import lacking
 from kit.errors import TargetError
 from kit.footprints import Footprint, compare
 from kit.gpu import Gpu
-from kit.render import is_ours
+from kit.render import Rendered, is_ours
 from kit.report.watch import Watcher
-from kit.targets import compose, inside
-from kit.targets.spec import ProjectSpec
+from kit.targets import compose, inside, routing
+from kit.targets.reconcile import STARTING, Operation
+from kit.targets.spec import ProjectSpec, ServiceSpec
 from kit.verbs.files import read_text
 from kit.verbs.inputs import LIVE, Project, choose_gpu, read_project
 from kit.verbs.output import Output
@@ -24,7 +27,7 @@ from kit.verbs.render import COMPOSE, digest_of, printed, printed_from, write
 if TYPE_CHECKING:
     from docker import DockerClient
 
-STARTS = ("create", "replace", "start", "restart")
+ENDING = ("replace", "restart", "remove", "stop")  # verbs after which a container's memory is free
 
 
 @dataclass(frozen=True)
@@ -37,16 +40,24 @@ class Session:
     gpu: str | None
 
 
-def run(output: Output, file: Path, gpu: str | None, verify: bool, timeout: float, dry_run: bool) -> int:
+def run(
+    output: Output, file: Path, gpu: str | None, verify: bool, timeout: float, dry_run: bool, prune: bool = False
+) -> int:
     project = read_project(file)
     session = Session(output, project, compose.connect(os.environ), gpu)
-    _print_file(session)
-    spec = compose.read(project.folder, os.environ)
-    card = _admit(session, spec)
+    routing.mend(project.folder)
+    printed = _to_print(session)
+    walk, operations = compose.decide(project.folder, session.client, os.environ, printed=printed, prune=prune)
+    spec = walk.project
+    card = _admit(session, spec, operations)
     if dry_run:
-        return _dry_run(session)
+        return _dry_run(session, spec, operations)
+    output.say(*changes(operations))
+    if printed is not None:
+        for name in write(project.folder / COMPOSE, printed, force=False):
+            output.say(f"wrote {name}")
     with Watcher(output.progress()) as watch:
-        done = compose.up(project.folder, session.client, os.environ, watch, timeout)
+        done = compose.perform(replace(walk, watch=watch, timeout=timeout), operations, _room(session, spec, card))
     footprints = _footprints(session, spec, card)
     _warn(output, footprints)
     report: dict[str, Any] = {
@@ -72,17 +83,16 @@ def _done(output: Output, report: dict[str, Any], code: int) -> int:
     return code
 
 
-def _print_file(session: Session) -> None:
-    """Print the compose file when there is none, or when the manifest says something else since it was printed."""
+def _to_print(session: Session) -> Rendered | None:
+    """What must be written first: where there is no compose file, or the manifest changed since it was printed."""
     project, path = session.project, session.project.folder / COMPOSE
     existing = read_text(path)
     if existing is not None and is_ours(existing) != "ours":
         session.output.say(f"{path} was edited by hand; it is driven as it is")
-        return
+        return None
     if existing is not None and printed_from(existing) == digest_of(project):
-        return
-    for name in write(path, printed(project, session.gpu or _card_word(project)), force=False):
-        session.output.say(f"wrote {name}")
+        return None
+    return printed(project, session.gpu or _card_word(project))
 
 
 def _card_word(project: Project) -> str | None:
@@ -100,7 +110,7 @@ def promises(spec: ProjectSpec) -> tuple[Promise, ...]:
     )
 
 
-def _admit(session: Session, spec: ProjectSpec) -> Gpu | None:
+def _admit(session: Session, spec: ProjectSpec, operations: Sequence[Operation]) -> Gpu | None:
     """The card, once it was asked and has room for what will start; None for the host's memory."""
     made = promises(spec)
     if session.project.manifest.gpu.device == "none" or not made:
@@ -109,26 +119,38 @@ def _admit(session: Session, spec: ProjectSpec) -> Gpu | None:
     other = wrong_card(made, gpu)
     if other:
         raise TargetError(other)
-    _, operations = compose.decide(session.project.folder, session.client, os.environ)
-    starting = {op.name for op in operations if op.verb in STARTS}
+    starting = {op.name for op in operations if op.verb in STARTING}
+    ending = {op.container.service for op in operations if op.verb in ENDING and op.container}
     held = {process.pid: process.bytes for process in gpu.processes}
-    ours = {pid: held[pid] for pids in _pids(session, starting).values() for pid in pids if pid in held}
+    ours = {pid: held[pid] for pids in _pids(session, spec.name, ending).values() for pid in pids if pid in held}
     full = no_room(tuple(p for p in made if p.service in starting), gpu, ours)
     if full:
         raise TargetError(full)
     return gpu
 
 
-def _pids(session: Session, services: set[str] | None = None) -> dict[str, list[int]]:
+def _room(session: Session, spec: ProjectSpec, card: Gpu | None) -> Callable[[ServiceSpec], str]:
+    """What the card lacks for a service, asked at that moment."""
+    needed = {promise.service: promise.bytes for promise in promises(spec)} if card else {}
+
+    def lacks(service: ServiceSpec) -> str:
+        if service.name not in needed:
+            return ""
+        return lacking(service.name, needed[service.name], choose_gpu(session.project, session.gpu or LIVE))
+
+    return lacks
+
+
+def _pids(session: Session, project: str, services: set[str] | None = None) -> dict[str, list[int]]:
     """Service -> the host's pids of its processes."""
-    return inside.pids(session.client, compose.project_name(session.project.folder, os.environ), services)
+    return inside.pids(session.client, project, services)
 
 
 def _footprints(session: Session, spec: ProjectSpec, card: Gpu | None) -> tuple[Footprint, ...]:
     if card is None:
         return ()
     planned = {promise.service: promise.bytes for promise in promises(spec)}
-    return compare(planned, _pids(session), choose_gpu(session.project, session.gpu or LIVE))
+    return compare(planned, _pids(session, spec.name), choose_gpu(session.project, session.gpu or LIVE))
 
 
 def _warn(output: Output, footprints: tuple[Footprint, ...]) -> None:
@@ -142,15 +164,17 @@ def _warn(output: Output, footprints: tuple[Footprint, ...]) -> None:
             )
 
 
-def _dry_run(session: Session) -> int:
-    result = compose.up(session.project.folder, session.client, os.environ, dry_run=True)
+def changes(operations: Sequence[Operation]) -> list[str]:
+    """The list of changes: what is done to what, and why."""
+    wide = max((len(op.verb) for op in operations), default=0)
+    names = max((len(op.name) for op in operations if len(op.name) < 32), default=0)
+    return [f"{op.verb:<{wide}}  {op.name:<{names}}  {op.cause}" for op in operations]
+
+
+def _dry_run(session: Session, spec: ProjectSpec, operations: Sequence[Operation]) -> int:
     if session.output.as_json:
-        session.output.json(
-            {
-                "project": result.project,
-                "operations": [{"verb": o.verb, "name": o.name, "cause": o.cause} for o in result.operations],
-            }
-        )
+        listed = [{"verb": op.verb, "name": op.name, "cause": op.cause} for op in operations]
+        session.output.json({"project": spec.name, "operations": listed})
         return 0
-    session.output.print(*(str(operation) for operation in result.operations))
+    session.output.print(*changes(operations))
     return 0

@@ -23,6 +23,7 @@ from kit.targets.wait import CLOCK, Clock
 from kit.verify import asking, judge
 from kit.verify.asking import Asker
 from kit.verify.judge import Verdict
+from kit.verify.tensors import Ask, tensors
 
 if TYPE_CHECKING:
     import httpx
@@ -151,14 +152,14 @@ def verify(
 
 
 def _checks(asker: Asker, probes: tuple[Probe, ...]) -> Iterator[Check]:
-    names = {probe.name for probe in probes}
+    names = {probe.name for probe in probes if probe.task != "infer"}
     yield _check(asker, "/v1/models", "lists the declared names", lambda: asking.models(asker, names))
     for probe in probes:
         for what, question in QUESTIONS.get(probe.task, ()):
             yield _check(asker, probe.name, what, partial(question, asker, probe.name))
     yield _check(asker, asking.MADE_UP, "is unknown", lambda: asking.unknown(asker))
-    if asker.key and probes:
-        yield _check(asker, "without the key", "nothing is answered", lambda: asking.locked(asker, probes[0].name))
+    if asker.key and names:
+        yield _check(asker, "without the key", "nothing is answered", lambda: asking.locked(asker, min(names)))
     yield from _adapters(asker, probes)
 
 
@@ -186,9 +187,10 @@ QUESTIONS: Mapping[str, tuple[tuple[str, Callable[[Asker, str], Verdict]], ...]]
     "embed": (("gives vectors", asking.vectors),),
 }
 # Asked inside the worker's container: the router passes these on to whom it likes.
-INSIDE: Mapping[str, tuple[str, Callable[[str, Callable[[str, Mapping[str, Any]], asking.Reply]], Verdict]]] = {
+INSIDE: Mapping[str, tuple[str, Callable[[str, Ask], Verdict]]] = {
     "rerank": ("ranks documents", asking.scores),
     "classify": ("classifies", asking.classes),
+    "infer": ("gives tensors", tensors),
 }
 
 

@@ -24,9 +24,10 @@ ENOUGH_TOKENS = 24  # for two models to show that they differ
 PROMPTS = ("The capital of France is", "Once upon a time", "def add(a, b):")
 TEXTS = ("The cat sat on the mat.", "Stock prices fell sharply on Monday.")
 MADE_UP = "no-such-model-here"
-_POST = (
+_ASK = (
     "import sys, http.client as h; c = h.HTTPConnection('127.0.0.1', int(sys.argv[1]), timeout=60); "
-    "c.request('POST', sys.argv[2], sys.argv[3], {'Content-Type': 'application/json'}); r = c.getresponse(); "
+    "c.request('POST' if sys.argv[3] else 'GET', sys.argv[2], sys.argv[3] or None, "
+    "{'Content-Type': 'application/json'}); r = c.getresponse(); "
     "print(r.status, r.read().decode())"
 )
 
@@ -135,10 +136,10 @@ def classes(name: str, ask: Callable[[str, Mapping[str, Any]], Reply]) -> Verdic
     return judge.judge_classes(name, *ask("/classify", {"model": name, "input": TEXTS[0]}))
 
 
-def inside(client: DockerClient, container: str, port: int, path: str, payload: Mapping[str, Any]) -> Reply:
-    """POST to a worker from within its container: nobody outside reaches it."""
+def inside(client: DockerClient, container: str, port: int, path: str, payload: Mapping[str, Any] | None) -> Reply:
+    """POST to a worker from within its container, or GET without a payload: nobody outside reaches it."""
     try:
-        said = run(client, container, _POST, str(port), path, json.dumps(payload))
+        said = run(client, container, _ASK, str(port), path, "" if payload is None else json.dumps(payload))
     except TargetError as error:
         return judge.NO_ANSWER, f"{error} {error.evidence}".encode()
     status, _, body = said.partition(" ")

@@ -14,7 +14,8 @@ from typing import Any
 from kit.verify.answers import decoded, dig, error, first_text, json_of, short
 
 NO_ANSWER = 0  # the status where nobody answered; the body says why
-MAY_PASS = (NO_ANSWER, 404, 408, 429, 500, 502, 503, 504)  # what a router says while a worker is not there yet
+MAY_PASS = (NO_ANSWER, 404, 408, 429, 502, 503, 504)  # what a router says while a worker is not there yet
+UNREACHED = b"call_upstream"  # SMG's error codes for a worker that it did not reach; a 500 of the worker itself stays one
 
 
 @dataclass(frozen=True)
@@ -213,4 +214,4 @@ def _read(name: str, status: int, body: bytes) -> dict[str, Any] | Verdict:
 def _refusal(status: int, body: bytes) -> Verdict:
     said = dig(json_of(decoded(body)), "error", "message") or decoded(body)
     head = f"HTTP {status}" if status else "no answer"
-    return Verdict(False, f"{head}: {short(said)}", may_pass=status in MAY_PASS)
+    return Verdict(False, f"{head}: {short(said)}", may_pass=status in MAY_PASS or UNREACHED in body)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -57,7 +58,7 @@ def test_graphs_are_off_or_captured_for_the_planned_sizes(graphs: str, sizes: tu
     [
         ("generate", ""),
         ("embed", "--runner pooling --convert embed"),
-        ("rerank", "--runner pooling --convert classify"),
+        ("rerank", "--runner pooling --convert embed"),
         ("classify", "--runner pooling --convert classify"),
     ],
 )
@@ -65,6 +66,12 @@ def test_a_task_chooses_the_runner(task: str, flags: str) -> None:
     said = command(share(model(task=task)))
     assert flags in said
     assert ("--runner" in said) == (task != "generate")
+
+
+def test_a_reranker_with_a_head_ranks_with_it() -> None:
+    headed = replace(facts(), architecture="XLMRobertaForSequenceClassification")
+    assert "--convert classify" in command(share(model(task="rerank"), facts=headed))
+    assert "--convert classify" in command(share(model(task="rerank", args=("--hf-overrides", "{}"))))
 
 
 def test_what_the_user_adds_comes_last_and_unchanged() -> None:
@@ -136,14 +143,14 @@ def test_adapters_get_a_slot_each_and_the_smallest_rank_that_holds_them() -> Non
     assert words[at : at + 6] == ["--enable-lora", "--max-loras", "2", "--max-lora-rank", "32", "--lora-modules"]
     assert [json.loads(str(word)) for word in words[at + 6 : at + 8]] == [
         {"name": "code", "path": "/adapters/code", "base_model_name": "chat"},
-        {"name": "law", "path": "/root/.cache/huggingface/adapters/org/law@v1", "base_model_name": "chat"},
+        {"name": "law", "path": "/cache/huggingface/adapters/org/law@v1", "base_model_name": "chat"},
     ]
 
 
 def test_a_downloaded_adapter_lies_where_the_worker_looks_for_it() -> None:
     one = share(model(source="./m", adapters=ADAPTERS), lora_rank=8)
     (fetch,) = vllm.fetches(one, plan(one))
-    assert fetch.command[2:5] == ("org/law", "v1", "/root/.cache/huggingface/adapters/org/law@v1")
+    assert fetch.command[2:5] == ("org/law", "v1", "/cache/huggingface/adapters/org/law@v1")
 
 
 def test_an_adapter_is_a_host_name_of_its_own_on_the_same_worker() -> None:
@@ -163,3 +170,24 @@ def test_the_start_period_is_the_plans() -> None:
     assert health is not None
     assert (health.start_period, health.command[:2]) == (777, ("python3", "-c"))
     compile(health.command[2], "health", "exec")
+
+
+def test_on_the_cpu_a_worker_is_nobody_on_a_file_system_that_it_cannot_write() -> None:
+    one = share(model("embed", "./m"), utilization=None)
+    service = vllm.service(one, plan(one, gpu=HOST))
+    environment = dict(service.environment)
+    assert (service.user, service.read_only) == ("65532:65532", True)
+    assert (environment["HOME"], environment["USER"], environment["VLLM_CACHE_ROOT"]) == ("/tmp", "vllm", "/tmp/vllm")
+    assert [mount.target for mount in service.mounts if not mount.read_only] == ["/tmp"]
+
+
+def test_on_a_card_a_worker_may_write_its_own_container_and_has_no_capability() -> None:
+    service = vllm.service(share(), plan())
+    assert (service.user, service.read_only, service.cap_drop) == (None, False, ("ALL",))
+
+
+def test_a_download_can_write_the_cache_alone() -> None:
+    one = share()
+    (fetch,) = vllm.fetches(one, plan(one))
+    assert fetch.read_only
+    assert [mount.target for mount in fetch.mounts] == ["/cache/huggingface", "/tmp"]

@@ -1,17 +1,18 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 from hypothesis import given
 
 from kit.bill import Plan
-from kit.routers import smg
-from kit.stack import Port, Route, Secret, assemble
+from kit.routers import smg, smg_launch
+from kit.stack import Mount, Port, Route, Secret, assemble
 from tests.strategies import plan, plans
 
 
 def test_workers_are_listed_by_address_with_the_name_that_clients_use() -> None:
-    (file,) = smg.files((Route("chat", "chat", 8000, "chat"), Route("chat", "code.chat", 8000, "code")))
+    file, _ = smg.files((Route("chat", "chat", 8000, "chat"), Route("chat", "code.chat", 8000, "code")))
     assert file.path == "smg/workers.json"
     assert json.loads(file.text) == {
         "version": 1,
@@ -30,7 +31,7 @@ def test_every_address_is_listed_once_and_is_a_host_name_of_one_worker(made: Pla
         host for one in stack.services for place in one.networks if one.health for host in (one.name, *place.aliases)
     ]
     assert len(listed) == len(set(listed))
-    assert {f"http://{host}:8000" for host in hosts if host != "router"} == set(listed)
+    assert {f"http://{host}:8000" for host in hosts if host not in ("router", "front")} == set(listed)
 
 
 @given(plans())
@@ -46,7 +47,7 @@ def test_the_router_listens_where_the_manifest_says() -> None:
     assert service.ports == (Port("::1", 8080, 30000),)
     assert service.image == "mine:1"
     assert service.command[-2:] == ("--policy", "power_of_two")
-    assert service.entrypoint is None
+    assert service.entrypoint == ("python3", "/etc/smg/launch.py", "open")
 
 
 def test_the_key_travels_in_the_environment_and_in_no_argument() -> None:
@@ -54,9 +55,26 @@ def test_the_key_travels_in_the_environment_and_in_no_argument() -> None:
     value = dict(service.environment)["MONOGPU_API_KEY"]
     assert isinstance(value, Secret)
     assert (value.name, value.required) == ("THE_KEY", True)
-    assert service.entrypoint is not None
-    assert service.entrypoint[2].endswith('"$@" --api-key "$MONOGPU_API_KEY"')
+    assert service.entrypoint == ("python3", "/etc/smg/launch.py", "env")
     assert not [item for item in service.command if "KEY" in str(item)]
+
+
+def test_a_key_in_a_file_is_mounted_and_nowhere_else() -> None:
+    service = smg.service(plan(router={"api_key_file": "./secrets/key"}), ())
+    assert service.entrypoint == ("python3", "/etc/smg/launch.py", "file")
+    assert Mount("bind", "./secrets/key", smg.KEY_FILE, read_only=True) in service.mounts
+    assert "MONOGPU_API_KEY" not in dict(service.environment)
+
+
+def test_the_routers_own_metrics_stay_in_its_container() -> None:
+    command = smg.service(plan(), ()).command
+    assert command[command.index("--prometheus-host") + 1] == "127.0.0.1"
+
+
+def test_the_program_that_starts_it_is_printed_as_it_was_tested() -> None:
+    _, launch = smg.files(())
+    assert launch.path == "smg/launch.py"
+    assert launch.text == Path(smg_launch.__file__).read_text(encoding="utf-8")
 
 
 def test_docker_kills_the_router_later_than_it_drains() -> None:

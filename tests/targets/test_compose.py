@@ -379,7 +379,7 @@ def test_a_card_that_docker_cannot_give_is_said_in_words(project: Project) -> No
 
 
 def test_without_compose_on_the_machine_the_kits_own_digests_decide(project: Project) -> None:
-    def absent(file: Path, environ: object) -> Compose:
+    def absent(file: Path, content: str, environ: object) -> Compose:
         return Compose()
 
     project.write(service("chat"))

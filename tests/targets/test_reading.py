@@ -78,15 +78,15 @@ def program(folder: Path, text: str) -> dict[str, str]:
 
 def test_compose_is_asked_for_its_version_and_hashes(folder: Path) -> None:
     answers = 'case "$*" in *--short) echo v2.26.1;; *config*) echo "chat abc"; echo "router def";; esac'
-    said = ask(folder / compose.FILE, program(folder, answers))
+    said = ask(folder / compose.FILE, "", program(folder, answers))
     assert said == Compose("2.26.1", {"chat": "abc", "router": "def"})
 
 
 def test_a_file_that_compose_refuses_has_no_hashes(folder: Path) -> None:
     answers = 'case "$*" in *--short) echo 2.26.1;; *) echo bad >&2; exit 15;; esac'
-    assert ask(folder / compose.FILE, program(folder, answers)) == Compose("2.26.1")
+    assert ask(folder / compose.FILE, "", program(folder, answers)) == Compose("2.26.1")
 
 
 def test_a_machine_without_compose_has_none(folder: Path, tmp_path: Path) -> None:
-    assert ask(folder / compose.FILE, {"PATH": str(tmp_path)}) == Compose()
-    assert ask(folder / compose.FILE, program(folder, "exit 1")) == Compose()
+    assert ask(folder / compose.FILE, "", {"PATH": str(tmp_path)}) == Compose()
+    assert ask(folder / compose.FILE, "", program(folder, "exit 1")) == Compose()

@@ -66,7 +66,9 @@ def test_a_bad_chat_is_said_in_words(status: int, said: bytes, detail: str) -> N
 
 def test_only_what_a_starting_router_says_may_pass() -> None:
     passing = {status for status in range(600) if judge.judge_chat("chat", status, b"").may_pass}
-    assert passing == {0, 404, 408, 429, 500, 502, 503, 504}
+    assert passing == {0, 404, 408, 429, 502, 503, 504}
+    unreached = b'{"error": {"code": "call_upstream_connection_failed", "message": "Failed to reach the worker"}}'
+    assert judge.judge_chat("chat", 500, unreached).may_pass
 
 
 def test_a_completion_needs_a_token() -> None:

@@ -1,0 +1,159 @@
+"""Other ways to serve the same names: as adapters of one base, or swapped in when they are asked. Pure.
+
+Theory. Models of one architecture and equal sizes may be fine-tunes of one base; each is then the base and a small
+difference, and a LoRA adapter is such a difference. What that would save is not estimated: the manifest is written
+anew, with adapters, and solved like any other.
+
+A model that is kept takes its part of the card all the time; a model that is swapped takes the whole card's time
+whenever it comes back, while its weights are read. So there is a number of returns an hour below which swapping costs
+the card less. How long a return takes cannot be known before: the rate is what an article measured with Ollama.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from kit.bill import Plan
+from kit.facts import Facts
+from kit.ladder import Rung
+from kit.lora import DEFAULT_RANK
+from kit.manifest import Adapter, Manifest, Model
+from kit.plan import Solution, solve
+from kit.units import gib, size
+from kit.workers import Asked
+
+SWAP_BYTES_PER_SECOND = 0.55e9  # models of 5 to 6 GB came back in 5 to 15 s: the middles of both
+
+
+@dataclass(frozen=True)
+class Family:
+    """Models that may share a base: `base` stays whole, `others` could be its adapters. `saving` bytes, without KV
+    caches; `folded` is the manifest so written."""
+
+    base: Model
+    others: tuple[Model, ...]
+    facts: Facts
+    folded: Manifest
+    saving: int
+
+
+@dataclass(frozen=True)
+class Swap:
+    """One model with its replicas: the `bytes` that it needs at least while it is kept, and which `part` of what is
+    usable that is; `seconds` for its weights to come back; below `returns` an hour swapping costs the card less."""
+
+    name: str
+    bytes: int
+    part: float
+    seconds: float
+    returns: float
+
+
+def families(asked: Asked) -> tuple[Family, ...]:
+    """Every group of vLLM models of equal shapes, and what folding it saves."""
+    found = [_family(asked, group) for group in _groups(asked)]
+    return tuple(family for family in found if family.saving > 0)
+
+
+def fold_all(asked: Asked) -> Asked:
+    """The manifest with every family folded."""
+    for family in families(asked):
+        asked = replace(asked, manifest=fold(asked.manifest, family.base, family.others))
+    return asked
+
+
+def fold(manifest: Manifest, base: Model, others: Sequence[Model]) -> Manifest:
+    """The manifest with `others` as adapters of `base`, and their adapters too."""
+    names = {other.name for other in others}
+    taken = tuple(a for other in others for a in (Adapter(name=other.name, source=other.source), *other.adapters))
+    models = [
+        model.model_copy(update={"adapters": (*model.adapters, *taken)}) if model.name == base.name else model
+        for model in manifest.models
+        if model.name not in names
+    ]
+    return manifest.model_copy(update={"models": tuple(models)})
+
+
+def swaps(asked: Asked) -> tuple[Swap, ...]:
+    """Every model of vLLM's, in the manifest's order; other engines swap by themselves."""
+    solution = solve(asked)
+    standing = [(worker, solution.rung(number)) for number, worker in enumerate(solution.workers)]
+    return tuple(
+        _swap(model.name, [rung for worker, rung in standing if worker.index == index], solution.usable)
+        for index, model in enumerate(asked.manifest.models)
+        if model.engine == "vllm"
+    )
+
+
+def remarks(asked: Asked, made: Plan) -> tuple[str, ...]:
+    """What `plan` says of both."""
+    return (*(said(family) for family in families(asked)), *_of_swaps(asked, made))
+
+
+def said(family: Family) -> str:
+    """A family in words."""
+    others = " and ".join(f"'{other.name}'" for other in family.others)
+    verb = "has" if len(family.others) == 1 else "have"
+    return (
+        f"{others} {verb} the architecture and the sizes of '{family.base.name}' ({family.facts.architecture}, "
+        f"{family.facts.parameters:,} parameters): if they are fine-tunes of one base, serving them as LoRA adapters "
+        f"of rank {DEFAULT_RANK} saves {size(family.saving)}"
+    )
+
+
+def _groups(asked: Asked) -> list[list[Model]]:
+    """Models that one worker could serve: equal shapes, image and arguments; one that has adapters comes first."""
+    groups: dict[object, list[Model]] = {}
+    for model in asked.manifest.models:
+        facts = asked.facts.get(model.source)
+        if facts and model.engine == "vllm" and model.task == "generate":
+            groups.setdefault((_shape(facts), model.image, model.args), []).append(model)
+    alike = [sorted(group, key=lambda model: not model.adapters) for group in groups.values()]
+    return [group for group in alike if len(group) > 1 and len({model.source for model in group}) == len(group)]
+
+
+def _shape(facts: Facts) -> tuple[object, ...]:
+    return (
+        facts.architecture, facts.hidden, facts.intermediate, facts.layers, facts.heads, facts.kv_heads, facts.head_dim,
+        facts.vocab, facts.dtype, facts.quantization, facts.experts,
+    )  # fmt: skip
+
+
+def _family(asked: Asked, group: Sequence[Model]) -> Family:
+    base, *others = group
+    folded = fold(asked.manifest, base, others)
+    saving = _rest(solve(asked)) - _rest(solve(replace(asked, manifest=folded)))
+    return Family(base, tuple(others), asked.facts[base.source], folded, saving)
+
+
+def _rest(solution: Solution) -> int:
+    return sum(solution.rung(number).rest for number in range(len(solution.workers)))
+
+
+def _swap(name: str, rungs: Sequence[Rung], usable: int) -> Swap:
+    total = sum(rung.need for rung in rungs)
+    weights = sum(line.bytes for rung in rungs for line in rung.lines if line.what == "weights")
+    seconds = max(weights / SWAP_BYTES_PER_SECOND, 1.0)
+    return Swap(name, total, total / usable, seconds, total / usable * 3600 / seconds)
+
+
+def _of_swaps(asked: Asked, made: Plan) -> tuple[str, ...]:
+    """Only where something was given up, and doing without one model would give it back: the smallest such."""
+    if len(made.manifest.models) < 2 or not any(share.gave_up for share in made.shares):
+        return ()
+    enough = [swap for swap in swaps(asked) if _gives_back(asked, swap.name)]
+    if not enough:
+        return ()
+    least = min(enough, key=lambda swap: (swap.bytes, swap.name))
+    return (
+        f"without '{least.name}' ({gib(least.bytes)}) nothing would have to be given up; swapped in when it is asked "
+        f"(engine: ollama) it takes about {least.seconds:.0f} s each time, and costs the card less than kept if it "
+        f"comes back fewer than {least.returns:,.0f} times an hour",
+    )
+
+
+def _gives_back(asked: Asked, name: str) -> bool:
+    rest = tuple(model for model in asked.manifest.models if model.name != name)
+    alone = solve(replace(asked, manifest=asked.manifest.model_copy(update={"models": rest})))
+    return alone.fits and not any(alone.chosen)

@@ -1,0 +1,84 @@
+"""Taking names out of the router before their workers stop, and whether the card has room for the next one. Pure.
+
+The router reads its list of workers again whenever the file changes. A worker that was taken out gets no new request;
+those it has are finished; then it may stop, and nobody sees an error. It comes back into the list when it serves again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection
+from typing import Any
+from urllib.parse import urlsplit
+
+from kit.gpu import Gpu
+from kit.routers.smg import listing
+from kit.status import Load
+from kit.units import gib, size
+
+AT_WORK = ("ready", "pending", "not_ready", "failed")  # SMG's words for a worker that it has not let go
+
+
+def without(text: str, services: Collection[str]) -> str:
+    """The router's list less what these services serve; a text that is no such list stays as it is."""
+    try:
+        workers = json.loads(text)["workers"]
+        left = [worker for worker in workers if not belongs(str(worker["url"]), services)]
+    except (ValueError, KeyError, TypeError):
+        return text
+    return listing(left) if len(left) < len(workers) else text
+
+
+def belongs(url: str, services: Collection[str]) -> bool:
+    """Whether an address is one of these services': its own, or one of its adapters' (`code.chat`)."""
+    host = urlsplit(url).hostname or ""
+    return any(host == service.lower() or host.endswith(f".{service.lower()}") for service in services)
+
+
+def states(answer: str) -> dict[str, str]:
+    """SMG's answer to GET /workers -> what it says of each address; {} when it is no such answer."""
+    try:
+        listed: list[dict[str, Any]] = json.loads(answer)["workers"]
+        return {str(each["url"]): str(each["status"]) for each in listed}
+    except (ValueError, KeyError, TypeError):
+        return {}
+
+
+def let_go(answer: str, services: Collection[str]) -> bool:
+    """Whether the router sends nothing more to these services."""
+    return not any(state in AT_WORK for url, state in states(answer).items() if belongs(url, services))
+
+
+def taken_up(answer: str, text: str) -> bool:
+    """Whether every worker of the list is known to the router, and ready."""
+    try:
+        wanted = [str(worker["url"]) for worker in json.loads(text)["workers"]]
+    except (ValueError, KeyError, TypeError):
+        return True
+    said = states(answer)
+    return all(said.get(url) == "ready" for url in wanted)
+
+
+def at_rest(load: Load | None) -> bool:
+    """Whether a worker has no request left. One that does not tell is not waited for."""
+    return load is None or not (load.running or load.waiting)
+
+
+def lacking(service: str, needed: int, gpu: Gpu) -> str:
+    """ "" when the card has `needed` bytes free for a worker, else what is missing, and who holds memory, in words."""
+    if gpu.free_bytes >= needed:
+        return ""
+    holders = [f"{p.name} (pid {p.pid}) holds {size(p.bytes)}" for p in gpu.processes if p.bytes]
+    return (
+        f"{service} needs {gib(needed)}, and {gib(gpu.free_bytes)} are free on {gpu.name}; "
+        f"{'; '.join(holders) or 'the driver names no holder'}"
+    )
+
+
+def is_part(text: str, of: str) -> bool:
+    """Whether a list of workers is another one less some of its workers."""
+    try:
+        some, all_ = json.loads(text)["workers"], json.loads(of)["workers"]
+        return all(worker in all_ for worker in some)
+    except (ValueError, KeyError, TypeError):
+        return False

@@ -1,0 +1,203 @@
+"""Ollama: one server for all of its models, kept loaded side by side.
+
+A one-shot service with a server of its own pulls the models into a volume, on a network that reaches the library; the
+server that answers stands on the workers' network and reaches nothing. A model gets the manifest's name by a Modelfile,
+printed beside the compose file, which also fixes its context: Ollama's OpenAI endpoint has no word for it.
+
+SMG takes a worker that answers /health, and Ollama has no such path (seen with SMG 1.13: its first question is fixed,
+whatever --health-check-endpoint says). So HAProxy stands before Ollama as its door: it answers /health by asking
+/api/version, and passes everything else on. A name at the router is one more host name of the door.
+
+What is shared by all models, since one process serves them: the image, how many requests at once, `env`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from kit.bill import Plan, Share
+from kit.engines.fetch import environment, mount_of
+from kit.errors import Path
+from kit.labels import MODEL, ROLE
+from kit.ladder import Rung, Wish, as_asked
+from kit.manifest import Model
+from kit.refused import Refused
+from kit.render import checksum, fill
+from kit.routers.front import CONFIG
+from kit.routers.front import DEFAULT_IMAGE as DOOR_IMAGE
+from kit.routers.front import USER as DOOR_USER
+from kit.stack import EGRESS, WORKERS, Attachment, File, Health, Mount, Probe, Route, Service, Value
+
+__all__ = [
+    "CPU_IMAGE", "DEFAULT_IMAGE", "NOTE", "PORT", "PRICED", "doors", "fetches", "files", "price", "probes", "refused",
+    "routes", "service",
+]  # fmt: skip
+
+DEFAULT_IMAGE = CPU_IMAGE = "ollama/ollama:0.24.0"
+PORT = 11434
+PRICED = False
+NOTE = ""
+NAME, DOOR, FETCH = "ollama", "ollama-door", "fetch-ollama"
+FOLDER = "ollama"
+CONTEXT = 4096  # what Ollama takes where nobody says otherwise
+STATUS_PORT = 8404
+STORE = Mount("volume", "ollama", "/root/.ollama")
+
+_WHY = "memory: in the manifest; Ollama divides it by its own rules (weights, context x requests), not measured here"
+_SHARED = ("image", "requests", "env")
+# argv: name, source, ... ; a source "" is a file or folder that the Modelfile names.
+_PULL = """\
+set -e
+ollama serve & server=$!
+until ollama list > /dev/null 2>&1; do kill -0 $server; sleep 1; done
+while [ $# -gt 0 ]; do
+  if [ -n "$2" ] && ! ollama show "$2" > /dev/null 2>&1; then ollama pull "$2"; fi
+  ollama create "$1" -f "/etc/ollama/$1.modelfile"
+  shift 2
+done
+kill $server
+"""
+
+
+def refused(models: Sequence[tuple[int, Model]]) -> Iterator[tuple[Path, Refused]]:
+    """What `ollama serve` has no word for, and models that disagree about what they share."""
+    for index, model in models:
+        if model.task not in ("generate", "embed"):
+            what = f"Ollama serves no model whose task is {model.task}"
+            yield ("models", index, "task"), Refused(what, "needed: task: generate or embed, or engine: vllm")
+        if model.args:
+            yield ("models", index, "args"), Refused("`ollama serve` takes no arguments", "write env: {OLLAMA_...: ...}")
+        if "@" in model.source or any(c.isspace() for c in model.source):
+            needed = "needed: NAME:TAG of Ollama's library, hf.co/OWNER/NAME:QUANTISATION, or a .gguf file or folder"
+            yield ("models", index, "source"), Refused(f"'{model.source}' is no source of Ollama", needed)
+        for word in _SHARED:
+            if getattr(model, word) != getattr(models[0][1], word):
+                what = f"'{model.name}' and '{models[0][1].name}' are served by one Ollama, with one `{word}`"
+                yield ("models", index, word), Refused(what, "needed: the same for all models of engine: ollama")
+
+
+def price(wish: Wish) -> tuple[Rung, ...]:
+    """The footprint that the manifest fixes."""
+    return as_asked(wish, _context(wish.model), _WHY)
+
+
+def service(share: Share, plan: Plan) -> Service:
+    """The one server: the same for every share."""
+    models = _models(plan)
+    return Service(
+        name=NAME,
+        image=_image(plan),
+        entrypoint=("ollama",),
+        command=("serve",),
+        environment=_environment(models, plan),
+        mounts=(STORE, *dict.fromkeys(mount_of(text) for model in models for text in model.volumes)),
+        networks=(Attachment(WORKERS),),
+        health=Health(("ollama", "list"), 5, 5, retries=6, start_period=share.start_seconds),
+        depends_on=((FETCH, "service_completed_successfully"),),
+        restart="unless-stopped",
+    )
+
+
+def fetches(share: Share, plan: Plan) -> tuple[Service, ...]:
+    """Pulls what is not there yet, and names it. One for all: two servers would prune each other's downloads."""
+    models = _models(plan)
+    pulled = [word for model in models for word in (model.name, "" if _is_file(model) else model.source)]
+    folders = (Mount("bind", m.source, _inside(m), read_only=True) for m in models if _is_file(m))
+    texts = "".join(_modelfile(model) for model in models)
+    return (
+        Service(
+            name=FETCH,
+            comment=("Pulls Ollama's models into a volume, once: the workers' own network reaches nothing outside.",),
+            image=_image(plan),
+            entrypoint=("/bin/sh", "-c", _PULL, "pull"),
+            command=tuple(pulled),
+            environment=_environment(models, plan),
+            mounts=(STORE, Mount("bind", f"./{FOLDER}", "/etc/ollama", read_only=True), *folders),
+            networks=(Attachment(EGRESS),),
+            stop_grace=10,
+            labels=((ROLE, "fetch"), (MODEL, ",".join(model.name for model in models)), (CONFIG, checksum(texts))),
+        ),
+    )
+
+
+def doors(share: Share, plan: Plan) -> tuple[Service, ...]:
+    """HAProxy, which answers SMG's question for Ollama; it has a host name for each model."""
+    return (
+        Service(
+            name=DOOR,
+            comment=("Answers /health for Ollama, which has no such path and SMG asks for it; passes the rest on.",),
+            image=plan.manifest.router.front_image or DOOR_IMAGE,
+            entrypoint=("haproxy",),
+            command=("-f", "/etc/haproxy/haproxy.cfg"),
+            mounts=(Mount("bind", f"./{DOOR}", "/etc/haproxy", read_only=True),),
+            networks=(Attachment(WORKERS, tuple(_host(model) for model in _models(plan))),),
+            health=Health(("wget", "-q", "-O", "/dev/null", f"http://127.0.0.1:{STATUS_PORT}/"), 5, 5, 3, 30),
+            depends_on=((NAME, "service_healthy"),),
+            restart="unless-stopped",
+            user=DOOR_USER,
+            read_only=True,
+            labels=((ROLE, "door"), (CONFIG, checksum(_door()))),
+        ),
+    )
+
+
+def files(share: Share, plan: Plan) -> tuple[File, ...]:
+    """The share's Modelfile, and the door's configuration."""
+    name = share.model.name
+    return (File(f"{FOLDER}/{name}.modelfile", _modelfile(share.model)), File(f"{DOOR}/haproxy.cfg", _door()))
+
+
+def routes(share: Share) -> tuple[Route, ...]:
+    """The model's name, at the door."""
+    return (Route(DOOR, _host(share.model), PORT, share.model.name),)
+
+
+def probes(share: Share) -> tuple[Probe, ...]:
+    """The model's name must answer."""
+    return (Probe(share.model.name, share.model.task, NAME),)
+
+
+def _models(plan: Plan) -> list[Model]:
+    return [model for model in plan.manifest.models if model.engine == "ollama"]
+
+
+def _image(plan: Plan) -> str:
+    return _models(plan)[0].image or DEFAULT_IMAGE
+
+
+def _environment(models: Sequence[Model], plan: Plan) -> tuple[tuple[str, Value], ...]:
+    """All models stay loaded, for ever; what the manifest's `env` says wins, OLLAMA_KEEP_ALIVE for one."""
+    ours: dict[str, Value] = {
+        "OLLAMA_HOST": f"0.0.0.0:{PORT}",
+        "OLLAMA_KEEP_ALIVE": "-1",
+        "OLLAMA_MAX_LOADED_MODELS": str(len(models)),
+        "OLLAMA_NUM_PARALLEL": str(models[0].requests),
+        # Two servers see the volume while one pulls: none may throw away what it does not know.
+        "OLLAMA_NOPRUNE": "1",
+    }
+    return tuple((ours | environment(models[0])).items())
+
+
+def _context(model: Model) -> int:
+    return CONTEXT if model.context == "auto" else model.context
+
+
+def _modelfile(model: Model) -> str:
+    source = _inside(model) if _is_file(model) else model.source
+    return f"# Printed by monogpu-kit.\nFROM {source}\nPARAMETER num_ctx {_context(model)}\n"
+
+
+def _is_file(model: Model) -> bool:
+    return model.source.startswith(("./", "../", "/", "~/"))
+
+
+def _inside(model: Model) -> str:
+    return f"/models/{model.name}{'.gguf' if model.source.endswith('.gguf') else ''}"
+
+
+def _host(model: Model) -> str:
+    return f"{model.name}.{NAME}"
+
+
+def _door() -> str:
+    return fill("ollama-door.cfg.j2", server=NAME, port=PORT, status=STATUS_PORT)

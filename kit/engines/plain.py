@@ -1,0 +1,31 @@
+"""What an engine's module offers when it has nothing of the kind: assigned by name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kit.bill import Plan, Share
+from kit.errors import Path
+from kit.manifest import Model
+from kit.refused import Refused
+from kit.stack import File, Service
+
+
+def nothing_refused(models: Sequence[tuple[int, Model]]) -> tuple[tuple[Path, Refused], ...]:
+    """Whatever the manifest's own rules let through is served."""
+    return ()
+
+
+def no_fetches(share: Share, plan: Plan) -> tuple[Service, ...]:
+    """Nothing is downloaded."""
+    return ()
+
+
+def no_doors(share: Share, plan: Plan) -> tuple[Service, ...]:
+    """The router reaches the worker itself."""
+    return ()
+
+
+def no_files(share: Share, plan: Plan) -> tuple[File, ...]:
+    """Nothing lies beside the compose file."""
+    return ()

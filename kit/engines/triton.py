@@ -1,0 +1,138 @@
+"""Triton: one server a model, with a model repository that is printed beside the compose file.
+
+`source` is the folder of one version: model.py for the Python backend, model.onnx, model.plan, model.pt. It is mounted
+as version 1; config.pbtxt is printed. Triton reads from the files which backend serves them, and what goes in and out
+(model.py says it in auto_complete_config). The server starts with --model-control-mode=explicit and its one model: its
+own API (/v2/repository) unloads the model and loads it again while it runs.
+
+Clients speak Triton's own protocol, /v2/models/NAME/infer, which SMG does not route: a model has `task: infer`, and is
+reached on the workers' network alone. The OpenAI front end of the images whose tag ends in -vllm-python-py3 loads
+models without the explicit mode, so it is not started here.
+
+Triton runs as root without any capability and may write its container's own files, on the CPU too: it gives its Python
+backend's program the permission to execute each time it starts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from kit.bill import Plan, Share
+from kit.engines.fetch import environment, mount_of
+from kit.engines.plain import no_doors as doors
+from kit.engines.plain import no_fetches as fetches
+from kit.errors import Path
+from kit.ladder import Rung, Wish, as_asked
+from kit.manifest import Model
+from kit.refused import Refused
+from kit.render import checksum
+from kit.routers.front import CONFIG
+from kit.stack import WORKERS, Attachment, File, Health, Mount, Probe, Route, Service
+from kit.units import GIB
+
+__all__ = [
+    "CPU_IMAGE", "DEFAULT_IMAGE", "NOTE", "PORT", "PRICED", "doors", "fetches", "files", "price", "probes", "refused",
+    "routes", "service",
+]  # fmt: skip
+
+DEFAULT_IMAGE = "nvcr.io/nvidia/tritonserver:26.01-py3"
+CPU_IMAGE = "monogpu/triton-cpu:2.51.0"
+PORT = 8000
+PRICED = False
+NOTE = "no name at the router, which does not speak Triton's protocol: /v2 is answered on the workers' network alone"
+FOLDER = "triton"
+
+_WHY = "memory: in the manifest; Triton's backends divide it by their own rules, not measured here"
+_OWNED = {
+    "model-repository": "write source:, a folder with one version of the model",
+    "model-store": "write source:, a folder with one version of the model",
+    "model-control-mode": "it is explicit: Triton's API loads and unloads",
+    "load-model": "write source:, a folder with one version of the model",
+    "http-port": "the kit's health check asks there; leave it out",
+    "http-address": "the router's network reaches it; leave it out",
+    "allow-http": "the kit's health check asks there; leave it out",
+}
+_HEALTHY = (
+    f"import http.client as h; c = h.HTTPConnection('127.0.0.1', {PORT}, timeout=4); "
+    "c.request('GET', '/v2/health/ready'); raise SystemExit(c.getresponse().status != 200)"
+)
+_CONFIG = """\
+# Printed by monogpu-kit. What is not here, Triton takes from the model's own files: the backend, inputs and outputs.
+name: "{name}"
+instance_group [
+  {{ kind: {kind}, count: 1 }}
+]
+"""
+
+
+def refused(models: Sequence[tuple[int, Model]]) -> Iterator[tuple[Path, Refused]]:
+    """A source that is no folder, another task, and arguments that the kit gives itself."""
+    for index, model in models:
+        if not model.source.startswith(("./", "../", "/", "~/")):
+            needed = "needed: a folder with one version: model.py, model.onnx, model.plan or model.pt"
+            yield ("models", index, "source"), Refused(f"Triton downloads nothing, and '{model.source}' is", needed)
+        if model.task != "infer":
+            what = f"Triton's models take and give tensors, and '{model.name}' is to {model.task}"
+            yield ("models", index, "task"), Refused(what, "needed: task: infer")
+        for number, arg in enumerate(model.args):
+            flag = arg.removeprefix("--").partition("=")[0]
+            if arg.startswith("--") and flag in _OWNED:
+                yield ("models", index, "args", number), Refused(f"--{flag} is the kit's", _OWNED[flag])
+
+
+def price(wish: Wish) -> tuple[Rung, ...]:
+    """The footprint that the manifest fixes."""
+    return as_asked(wish, 0 if wish.model.context == "auto" else wish.model.context, _WHY)
+
+
+def service(share: Share, plan: Plan) -> Service:
+    """One server with one model."""
+    model = share.model
+    return Service(
+        name=share.service,
+        image=model.image or (CPU_IMAGE if plan.gpu.kind == "host" else DEFAULT_IMAGE),
+        command=(
+            "tritonserver",
+            "--model-repository=/models",
+            "--model-control-mode=explicit",
+            f"--load-model={model.name}",
+            f"--http-port={PORT}",
+            *model.args,
+        ),
+        environment=tuple(environment(model).items()),
+        mounts=(
+            Mount("bind", f"./{_path(model)}", f"/models/{model.name}/config.pbtxt", read_only=True),
+            Mount("bind", model.source, f"/models/{model.name}/1", read_only=True),
+            Mount("tmpfs", "size=268435456", "/tmp"),
+            *(mount_of(text) for text in model.volumes),
+        ),
+        networks=(Attachment(WORKERS),),
+        health=Health(("python3", "-c", _HEALTHY), 5, 5, retries=6, start_period=share.start_seconds),
+        restart="unless-stopped",
+        # The Python backend hands tensors over there.
+        shm_bytes=GIB,
+        labels=((CONFIG, checksum(_config(model, plan))),),
+    )
+
+
+def files(share: Share, plan: Plan) -> tuple[File, ...]:
+    """The model's config.pbtxt; its version lies where `source` says."""
+    return (File(_path(share.model), _config(share.model, plan)),)
+
+
+def routes(share: Share) -> tuple[Route, ...]:
+    """No router here speaks Triton's protocol."""
+    return ()
+
+
+def probes(share: Share) -> tuple[Probe, ...]:
+    """Its name, asked on the workers' network."""
+    return (Probe(share.model.name, "infer", share.service),)
+
+
+def _path(model: Model) -> str:
+    return f"{FOLDER}/{model.name}/config.pbtxt"
+
+
+def _config(model: Model, plan: Plan) -> str:
+    return _CONFIG.format(name=model.name, kind="KIND_CPU" if plan.gpu.kind == "host" else "KIND_GPU")

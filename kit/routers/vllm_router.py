@@ -1,0 +1,66 @@
+"""vLLM's own router: one model, over its replicas. It adds a little less to a request than SMG, and does much less.
+
+It does not look at the model's name: whatever is asked goes to any worker, and the worker itself refuses a name that
+it does not serve. So it can front the replicas of one model (with its adapters, which every replica has), and no
+second model; rules.py refuses that. Nor does it check a key of clients: its own --api-key is what it sends to workers.
+Its list of workers is fixed when it starts. Like SMG it cannot rank (see front.py).
+
+/workers is open to whoever reaches the port, and it has no switch for that: it listens on this machine alone.
+"""
+
+from __future__ import annotations
+
+from kit.bill import Plan
+from kit.labels import ROLE
+from kit.stack import EDGE, WORKERS, Attachment, File, Health, Mount, Port, Route, Service
+
+# No image is published; scripts/build-images makes this one from the wheel.
+DEFAULT_IMAGE = "monogpu/vllm-router:0.1.17"
+PORT = 30000
+WORKER_PORT = 8000  # where vLLM listens: the engines import routers, so they cannot be asked here
+METRICS_PORT = 29000
+NAME = "router"
+USER = "65532:65532"
+
+_FLAGS = (
+    "--host", "0.0.0.0",
+    "--port", str(PORT),
+    "--prometheus-port", str(METRICS_PORT),
+    "--worker-startup-check-interval", "2",
+    "--health-check-interval-secs", "5",
+    "--health-check-timeout-secs", "3",
+    "--health-failure-threshold", "2",
+    "--health-success-threshold", "1",
+    "--log-level", "info",
+)  # fmt: skip
+
+_READY = (
+    f"import http.client as h; c = h.HTTPConnection('127.0.0.1', {PORT}, timeout=4); "
+    "c.request('GET', '/readiness'); raise SystemExit(c.getresponse().status != 200)"
+)
+
+
+def service(plan: Plan, workers: tuple[str, ...]) -> Service:
+    """The router, which starts when every one of `workers`, the replicas, is healthy."""
+    wish = plan.manifest.router
+    return Service(
+        name=NAME,
+        comment=("The one endpoint, reached without a key: vLLM's router, over the replicas of one model.",),
+        image=wish.image or DEFAULT_IMAGE,
+        entrypoint=("python3", "-m", "vllm_router.launch_router"),
+        command=(*_FLAGS, "--policy", wish.policy, "--worker-urls", *(f"http://{w}:{WORKER_PORT}" for w in workers)),
+        environment=(("NO_PROXY", "*"),),
+        mounts=(Mount("tmpfs", "size=67108864", "/tmp"),),
+        networks=(Attachment(EDGE), Attachment(WORKERS)),
+        ports=(Port(wish.bind, wish.port, PORT),),
+        health=Health(("python3", "-c", _READY), interval=5, timeout=5, retries=3, start_period=60),
+        depends_on=tuple((worker, "service_healthy") for worker in workers),
+        user=USER,
+        read_only=True,
+        labels=((ROLE, "router"),),
+    )
+
+
+def files(routes: tuple[Route, ...]) -> tuple[File, ...]:
+    """None: it is told by arguments."""
+    return ()

@@ -1,0 +1,27 @@
+"""`cost`: what the manifest's names cost by the hour, in every way that serves them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from kit.cost import cost
+from kit.errors import KitError
+from kit.report.cost import cost_json, table
+from kit.verbs.inputs import choose_gpu, gather, located, read_project
+from kit.verbs.output import Output
+
+
+def run(output: Output, file: Path, gpu: str | None, price: float) -> int:
+    project = read_project(file)
+    card = choose_gpu(project, gpu)
+    try:
+        found = cost(gather(project, card), price)
+    except KitError as error:
+        raise located(error, project.document) from None
+    if output.as_json:
+        output.json(cost_json(found, card))
+        return 0
+    console = output.console()
+    for part in table(found, card):
+        console.print(part)
+    return 0

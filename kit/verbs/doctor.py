@@ -1,0 +1,153 @@
+"""`doctor`: what this machine lacks, with the command that mends it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kit import gpu as cards
+from kit.doctor.diagnose import diagnose, sick
+from kit.doctor.finding import Finding
+from kit.doctor.machine import Access, Machine
+from kit.doctor.wants import Wants, wants
+from kit.errors import ManifestError, ModelFilesError, TargetError
+from kit.hub import read_recorded
+from kit.report.doctor import lines
+from kit.targets import compose, host, probing
+from kit.targets.composecli import installed
+from kit.targets.interpolate import dotenv
+from kit.verbs.files import read_text
+from kit.verbs.inputs import read_project
+from kit.verbs.output import Output
+
+if TYPE_CHECKING:
+    from docker import DockerClient
+
+
+def run(output: Output, file: Path) -> int:
+    needed, folder, about = _wants(file)
+    output.say("looking at this machine; a container is started where a card is used")
+    machine, needed = look(needed, folder)
+    findings = (*about, *diagnose(machine, needed))
+    if output.as_json:
+        output.json({"ok": not sick(findings), "findings": [finding.as_json() for finding in findings]})
+    else:
+        _print(output, findings)
+    return TargetError.exit_code if sick(findings) else 0
+
+
+def _print(output: Output, findings: tuple[Finding, ...]) -> None:
+    from rich.text import Text
+
+    console = output.console()
+    for line, colour in lines(findings, console.width):
+        text = Text(line, overflow="ignore", no_wrap=True)
+        if colour:
+            text.stylize(colour, 0, 5)
+        console.print(text, soft_wrap=True)
+
+
+def _wants(file: Path) -> tuple[Wants, Path, tuple[Finding, ...]]:
+    """What the manifest needs; without one, or with a broken one, the machine alone is looked at."""
+    if not file.exists():
+        what = f"{file} is not there: the machine alone is looked at"
+        return Wants(card="0"), file.parent, (Finding("manifest", "warn", what, "monogpu-kit init"),)
+    try:
+        project = read_project(file)
+    except ManifestError as error:
+        what = f"{len(error.problems)} problem{'s' if len(error.problems) > 1 else ''} in {file}"
+        return Wants(card="0"), file.parent, (Finding("manifest", "fail", what, f"monogpu-kit check {file}"),)
+    with contextlib.suppress(ModelFilesError):
+        return wants(project.manifest, read_recorded(project.folder / "facts.json")), project.folder, ()
+    return wants(project.manifest, {}), project.folder, ()
+
+
+def look(needed: Wants, folder: Path) -> tuple[Machine, Wants]:
+    """One look at everything; what nobody wants is not looked at."""
+    machine = _files(needed, folder)
+    machine = replace(machine, compose=installed(os.environ))
+    machine = _card(machine, needed)
+    if not needed.project and machine.card is None:
+        needed = replace(needed, card=None)
+    machine = _hub(machine, needed)
+    try:
+        client = compose.connect(os.environ)
+    except TargetError as error:
+        problem = error.problems[0]
+        said = f"{problem.what}: {problem.needed}" if problem.hint else problem.what
+        return replace(
+            machine, refused=(said, problem.hint or problem.needed), host=host.host([needed.port], "")
+        ), needed
+    return _docker(machine, needed, client), needed
+
+
+def _files(needed: Wants, folder: Path) -> Machine:
+    """Variables, keys and models' folders."""
+    beside: dict[str, str] = {}
+    env = folder / ".env"
+    with contextlib.suppress(ValueError):
+        beside = dotenv(read_text(env) or "", os.environ)
+    names = {name for name, value in {**beside, **os.environ}.items() if value}
+    path = folder / Path(needed.key_file).expanduser() if needed.key_file else None
+    key = host.key_file(path) if path else None
+    variable = next((name for name, user in (needed.variables or {}).items() if user == "router.api_key"), None)
+    length = key.length if key else len({**beside, **os.environ}.get(variable, "")) if variable else None
+    return Machine(
+        set=frozenset(names),
+        dotenv=frozenset(beside),
+        dotenv_mode=env.stat().st_mode if env.exists() else None,
+        key_file=key,
+        key_length=length,
+        unreadable=_unreadable(needed, folder),
+    )
+
+
+def _unreadable(needed: Wants, folder: Path) -> dict[str, str | None]:
+    found: dict[str, str | None] = {}
+    for name in needed.folders:
+        with contextlib.suppress(OSError):
+            found[name] = host.unreadable(folder / Path(name).expanduser(), needed.user_is_root)
+    return found
+
+
+def _card(machine: Machine, needed: Wants) -> Machine:
+    if needed.card is None:
+        return machine
+    try:
+        card = cards.ask_driver(needed.card)
+    except cards.GpuError as error:
+        return replace(machine, no_card=error.problems[0].what.split("; needed")[0])
+    return replace(machine, card=card, compute_mode=cards.compute_mode(needed.card))
+
+
+def _hub(machine: Machine, needed: Wants) -> Machine:
+    if not needed.repositories:
+        return machine
+    import httpx
+
+    from kit.hub import default_hub
+    from kit.hub_access import access
+
+    seen: dict[str, Access]
+    with httpx.Client(follow_redirects=True) as http:
+        seen, ahead = access(needed.repositories, default_hub(), http)
+    return replace(machine, hub=seen, hub_ahead=ahead)
+
+
+def _docker(machine: Machine, needed: Wants, client: DockerClient) -> Machine:
+    engine = probing.engine(client)
+    machine = replace(
+        machine,
+        engine=engine,
+        images=probing.images(client, needed.images or ()),
+        published=probing.published(client),
+        ours=probing.ours(client, needed.project) if needed.project else machine.ours,
+        host=host.host([needed.port] if engine.local else [], engine.root if engine.local else ""),
+    )
+    image = probing.first_here(client, [*needed.engine_images, *(needed.images or ())])
+    if needed.card is None or image is None:
+        return machine
+    return replace(machine, sight=probing.sight(client, image, needed.access, needed.card))

@@ -1,0 +1,161 @@
+"""Decisions are pure: who may import what has effects, read from the sources; and what the command line loads."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# What has effects, or is slow to load -> the modules (and all below them) that may import it.
+MAY_IMPORT = {
+    "docker": ("kit.targets",),
+    "requests": ("kit.targets",),  # what the Docker SDK raises
+    "httpx": ("kit.hub", "kit.hub_access", "kit.verify", "kit.bench", "kit.verbs"),
+    "subprocess": ("kit.targets", "kit.bench"),
+    "huggingface_hub": ("kit.hub", "kit.hub_access"),
+    "pynvml": ("kit.gpu",),
+    "rich": ("kit.report", "kit.verbs"),
+    "jinja2": ("kit.render",),
+    "typer": ("kit.cli",),
+    "socket": ("kit.targets",),
+    "shutil": ("kit.verbs",),
+    "tempfile": ("kit.verbs",),
+}
+# Imported inside the functions that use them: `monogpu-kit check` need not wait for Docker's SDK.
+LATE = ("docker", "requests", "httpx", "huggingface_hub", "pynvml", "rich", "jinja2")
+# Where the walk meets the world. All other modules are pure and import none of these.
+EDGE = ("kit.cli", "kit.verbs", "kit.targets", "kit.hub", "kit.hub_access", "kit.verify", "kit.bench", "kit.report")
+# What is decided about containers is decided without Docker.
+PURE_TARGETS = (
+    "kit.targets.bodies", "kit.targets.composefile", "kit.targets.dockerwords", "kit.targets.events",
+    "kit.targets.interpolate", "kit.targets.judge", "kit.targets.places", "kit.targets.preflight",
+    "kit.targets.readers", "kit.targets.reconcile", "kit.targets.servicefile", "kit.targets.snapshot",
+    "kit.targets.spec", "kit.targets.tree",
+)  # fmt: skip
+# Types that lie beside what fills them.
+VALUES = ("kit.targets.listeners.Listener",)
+# A program of its own: it runs in the router's container, and no module imports it.
+PROGRAMS = ("kit.routers.smg_launch",)
+# The distribution that brings a module, where its name is another.
+BRINGS = {
+    "yaml": "pyyaml", "pynvml": "nvidia-ml-py", "requests": "docker", "urllib3": "docker", "pydantic_core": "pydantic",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Import:
+    """`module` imports `what`; `late` inside a function. Imports for types alone are none."""
+
+    module: str
+    what: str
+    late: bool
+
+    @property
+    def top(self) -> str:
+        return self.what.partition(".")[0]
+
+
+def modules() -> dict[str, ast.Module]:
+    files = sorted((ROOT / "kit").rglob("*.py"))
+    named = {".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): file for file in files}
+    return {name: ast.parse(file.read_text()) for name, file in named.items() if name not in PROGRAMS}
+
+
+def imports(name: str, node: ast.AST, late: bool = False) -> Iterator[Import]:
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING":
+            continue
+        if isinstance(child, ast.Import):
+            yield from (Import(name, alias.name, late) for alias in child.names)
+        elif isinstance(child, ast.ImportFrom):
+            assert not child.level, f"{name}: relative import"
+            yield from (Import(name, f"{child.module}.{alias.name}", late) for alias in child.names)
+        inside = late or isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+        yield from imports(name, child, inside)
+
+
+ALL = [found for name, tree in modules().items() for found in imports(name, tree)]
+
+
+def below(name: str, places: tuple[str, ...]) -> bool:
+    return any(name == place or name.startswith(f"{place}.") for place in places)
+
+
+def test_there_is_something_to_look_at() -> None:
+    assert {("kit.cli", "typer"), ("kit.targets.engine", "docker")} <= {(one.module, one.top) for one in ALL}
+
+
+@pytest.mark.parametrize("what", MAY_IMPORT)
+def test_effects_are_imported_at_the_edge_alone(what: str) -> None:
+    strays = {one.module for one in ALL if one.top == what and not below(one.module, MAY_IMPORT[what])}
+    assert not strays, f"{what} is imported by {', '.join(sorted(strays))}"
+
+
+def test_heavy_libraries_are_imported_inside_functions() -> None:
+    early = {f"{one.module} imports {one.what}" for one in ALL if one.top in LATE and not one.late}
+    assert not early
+
+
+def test_pure_modules_import_pure_modules_alone() -> None:
+    pure = [one for one in ALL if not below(one.module, EDGE)]
+    assert not {f"{one.module} imports {one.what}" for one in pure if at_the_edge(one.what)}
+
+
+def test_decisions_about_containers_know_no_docker() -> None:
+    decided = [one for one in ALL if one.module in PURE_TARGETS]
+    assert {one.module for one in decided} == set(PURE_TARGETS)
+    assert not {f"{one.module} imports {one.what}" for one in decided if one.top in MAY_IMPORT or at_the_edge(one.what)}
+
+
+def at_the_edge(what: str) -> bool:
+    return below(what, EDGE) and not below(what, (*PURE_TARGETS, *VALUES))
+
+
+def uses(tree: ast.Module, *texts: str) -> set[str]:
+    wanted = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute | ast.Call)]
+    named = {ast.unparse(node.func) + "()" if isinstance(node, ast.Call) else ast.unparse(node) for node in wanted}
+    return named & set(texts)
+
+
+def test_only_the_command_line_prints_exits_and_reads_the_environment() -> None:
+    words = ("print()", "input()", "exit()", "sys.exit()", "sys.stdout", "sys.stderr", "os.environ", "os.getenv()")
+    strays = {
+        f"{name}: {', '.join(found)}"
+        for name, tree in modules().items()
+        if not below(name, ("kit.cli", "kit.verbs")) and (found := uses(tree, *words))
+    }
+    assert not strays
+
+
+def test_every_library_that_is_imported_is_declared() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    declared = {text.partition(">")[0].strip().lower() for text in project["dependencies"]}
+    used = {one.top for one in ALL} - sys.stdlib_module_names - {"kit"}
+    assert {BRINGS.get(name, name) for name in used} == declared
+
+
+def test_the_command_line_loads_nothing_heavy() -> None:
+    """What `--help` waits for."""
+    heavy = ("pydantic", "docker", "httpx", "huggingface_hub", "rich", "jinja2", "yaml", "pynvml", "requests")
+    code = f"import sys, kit.cli; print(*(name for name in {heavy} if name in sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
+
+
+def test_check_loads_no_docker_and_no_network() -> None:
+    heavy = ("docker", "httpx", "huggingface_hub", "rich", "jinja2", "pynvml", "requests")
+    code = (
+        "import sys; from pathlib import Path; from kit.verbs.check import run; from kit.verbs.output import Output; "
+        "code = run(Output(sys.stderr, sys.stderr), Path('compose/trio-16gb/monogpu.yaml')); "
+        f"print(code, *(name for name in {heavy} if name in sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["0"]
