@@ -88,13 +88,14 @@ def capture_sizes(setting: Setting) -> tuple[int, ...]:
 
 def rest_lines(facts: Facts, setting: Setting, card: Card) -> tuple[Line, ...]:
     """Every term but the KV cache, for a worker of `facts` run as `setting` on `card`: what it grows to under load."""
-    lines = _host_lines(facts) if setting.host else _card_lines(facts, setting, card)
+    lines = _host_lines(facts, setting) if setting.host else _card_lines(facts, setting, card)
     return tuple(line for line in lines if line.bytes)
 
 
-def _host_lines(facts: Facts) -> list[Line]:
+def _host_lines(facts: Facts, setting: Setting) -> list[Line]:
     return [
         Line("weights", weights_bytes(facts), f"{facts.parameters:,} parameters in {facts.dtype}"),
+        *_adapter_lines(facts, setting, 0),
         Line("runtime", HOST_RUNTIME, HOST_WHY),
     ]
 
@@ -103,7 +104,7 @@ def _card_lines(facts: Facts, setting: Setting, card: Card) -> list[Line]:
     known = constants_for(card.compute_capability)
     return [
         Line("weights", weights_bytes(facts, setting.quantization) + rope_bytes(facts), _weights_why(facts)),
-        *_adapter_lines(facts, setting, known),
+        *_adapter_lines(facts, setting, known.lora),
         *_sampler_lines(facts, setting, card, known),
         Line("activations", _activations(facts, setting, known), f"batches of {setting.batched_tokens:,} tokens"),
         *_graph_lines(facts, setting, known),
@@ -120,11 +121,12 @@ def _weights_why(facts: Facts) -> str:
     )
 
 
-def _adapter_lines(facts: Facts, setting: Setting, known: Constants) -> list[Line]:
+def _adapter_lines(facts: Facts, setting: Setting, beside: int) -> list[Line]:
+    """The slots, and `beside` bytes for what their kernels keep."""
     if not setting.lora_slots:
         return []
     slots = lora_bytes(facts, setting.lora_slots, setting.lora_rank)
-    return [Line("adapters", slots + known.lora, f"{setting.lora_slots} LoRA slots of rank {setting.lora_rank}")]
+    return [Line("adapters", slots + beside, f"{setting.lora_slots} LoRA slots of rank {setting.lora_rank}")]
 
 
 def _sampler_lines(facts: Facts, setting: Setting, card: Card, known: Constants) -> list[Line]:

@@ -14,7 +14,7 @@ def remarks(asked: Asked, made: Plan) -> tuple[str, ...]:
     pairs = adapters.pairs(asked.manifest, asked.facts, asked.adapters)
     of_tasks = (tasks.remark(m, asked.facts[m.source]) for m in asked.manifest.models if m.source in asked.facts)
     found = (
-        front.note(made) if front.needed(made) else "",
+        front.note(asked.manifest) if front.needed(asked.manifest) else "",
         _of_policy(made),
         *of_tasks,
         *map(adapters.remark, pairs),

@@ -84,6 +84,9 @@ def _engines(manifest: Manifest) -> Found:
         for index, model in mine if not engine.PRICED else ():
             yield from ((("models", index, word), why) for word, why in _unpriced(model))
         yield from engine.refused(mine)
+    if all(model.task == "infer" for model in manifest.models):
+        what = "no model here has a name at the router, which is not ready before it serves one"
+        yield ("models",), Refused(what, "needed: a model whose task is not infer beside it")
 
 
 def _unpriced(model: Model) -> Iterator[tuple[str, Refused]]:

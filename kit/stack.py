@@ -5,15 +5,15 @@ Everything is decided here (and in the engine's and the router's module); the te
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from kit.errors import ManifestError, Problem
 from kit.units import MIB
 
 if TYPE_CHECKING:
-    from kit.bill import Plan, Share
+    from kit.bill import Plan
 
 # The networks: workers are reached by the router alone, edge is where the router is published, egress reaches the Hub.
 WORKERS, EDGE, EGRESS = "workers", "edge", "egress"
@@ -184,24 +184,30 @@ def assemble(plan: Plan) -> Stack:
     from kit.comments import header
     from kit.engines import engine_of
     from kit.routers import front, router_of
+    from kit.worker_services import in_turn, worker_services
 
     if plan.manifest.gpu.mps:
         raise ManifestError(Problem("MPS cannot be set up yet", "needed: mps: false", path=("gpu", "mps")))
     pairs = [(engine_of(plan, share), share) for share in plan.shares]
     router = router_of(plan)
-    workers = _workers([(engine.service(share, plan), share) for engine, share in pairs], plan)
+    workers = worker_services([(engine.service(share, plan), share) for engine, share in pairs], plan)
     fetches = _first_of_each(fetch for engine, share in pairs for fetch in engine.fetches(share, plan))
     doors = _first_of_each(door for engine, share in pairs for door in engine.doors(share, plan))
     routed = tuple(route for engine, share in pairs for route in engine.routes(share))
     ends: tuple[Service, ...] = (router.service(plan, tuple(one.name for one in (*workers, *doors))),)
     own = (file for engine, share in pairs for file in engine.files(share, plan))
     files = (*router.files(routed), *{file.path: file for file in own}.values())
-    if front.needed(plan):
+    if front.needed(plan.manifest):
         ranking = [(engine, share) for engine, share in pairs if front.pools_in(share.model)]
         pooled = (route for engine, share in ranking for route in engine.routes(share))
-        ends, more = front.before(plan, ends[0], pooled)
+        tensors = (
+            Route(share.service, share.service, engine.PORT, share.model.name)
+            for engine, share in pairs
+            if share.model.task == "infer"
+        )
+        ends, more = front.before(plan, ends[0], pooled, tensors)
         files = (*files, *more)
-    services = (*fetches, *(_in_turn(workers) if plan.manifest.start == "sequential" else workers), *doors, *ends)
+    services = (*fetches, *(in_turn(workers) if plan.manifest.start == "sequential" else workers), *doors, *ends)
     return Stack(
         project=plan.manifest.name,
         header=header(plan),
@@ -211,40 +217,6 @@ def assemble(plan: Plan) -> Stack:
         files=files,
         probes=_first_of_each(probe for engine, share in pairs for probe in engine.probes(share)),
     )
-
-
-def _workers(made: Sequence[tuple[Service, Share]], plan: Plan) -> list[Service]:
-    """Services with their bills, labels and card. An engine that serves several shares in one process gives each the
-    same service, which is kept once."""
-    from kit.comments import bill
-    from kit.labels import worker_labels
-
-    shares: dict[str, list[Share]] = {}
-    for service, share in made:
-        shares.setdefault(service.name, []).append(share)
-    return [
-        replace(
-            service,
-            comment=(*service.comment, *(line for share in shares[service.name] for line in bill(share))),
-            # What an engine's own labels say comes last.
-            labels=(*worker_labels(shares[service.name], plan), *service.labels),
-            device=_device(plan),
-        )
-        for service in _first_of_each(service for service, _ in made)
-    ]
-
-
-def _device(plan: Plan) -> Device | None:
-    wish = plan.manifest.gpu
-    if plan.gpu.kind == "host":
-        return None
-    return Device("cdi", f"nvidia.com/gpu={wish.device}") if wish.access == "cdi" else Device("nvidia", wish.device)
-
-
-def _in_turn(workers: Sequence[Service]) -> list[Service]:
-    """Each worker waits for the one before it to be healthy."""
-    waits: list[tuple[tuple[str, Condition], ...]] = [(), *(((w.name, "service_healthy"),) for w in workers[:-1])]
-    return [replace(w, depends_on=(*w.depends_on, *wait)) for w, wait in zip(workers, waits, strict=True)]
 
 
 def _first_of_each(named: Iterable[Named]) -> tuple[Named, ...]:

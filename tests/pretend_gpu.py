@@ -26,7 +26,7 @@ def wait_for(what: Callable[[], object], seconds: float = SOON) -> None:
     end = time.monotonic() + seconds
     while not what():
         assert time.monotonic() < end, f"waited {seconds:g} s in vain"
-        time.sleep(0.01)
+        time.sleep(0.01 if seconds <= SOON else 0.1)
 
 
 @dataclass

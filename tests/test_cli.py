@@ -17,7 +17,21 @@ from tests.typed import ROOT, kit
 
 BAD = ROOT / "tests" / "bad"
 TRIO = ROOT / "compose" / "trio-16gb"
-VERBS = ("init", "check", "plan", "render", "up", "verify", "status", "logs", "down", "calibrate", "gpu", "facts", "schema")
+VERBS = (
+    "init",
+    "check",
+    "plan",
+    "render",
+    "up",
+    "verify",
+    "status",
+    "logs",
+    "down",
+    "calibrate",
+    "gpu",
+    "facts",
+    "schema",
+)
 CHAT = "name: small\nmodels:\n  - name: chat\n    source: Qwen/Qwen2.5-1.5B-Instruct\n    context: 8k\n"
 
 

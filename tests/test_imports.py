@@ -27,16 +27,19 @@ MAY_IMPORT = {
     "typer": ("kit.cli",),
     "socket": ("kit.targets",),
     "shutil": ("kit.verbs",),
-    "tempfile": ("kit.verbs",),
+    "tempfile": ("kit.files", "kit.verbs"),
 }
 # Imported inside the functions that use them: `monogpu-kit check` need not wait for Docker's SDK.
 LATE = ("docker", "requests", "httpx", "huggingface_hub", "pynvml", "rich", "jinja2")
 # Where the walk meets the world. All other modules are pure and import none of these.
-EDGE = ("kit.cli", "kit.verbs", "kit.targets", "kit.hub", "kit.hub_access", "kit.verify", "kit.bench", "kit.report")
+EDGE = (
+    "kit.cli", "kit.verbs", "kit.targets", "kit.hub", "kit.hub_access", "kit.verify", "kit.bench", "kit.report",
+    "kit.files",
+)  # fmt: skip
 # What is decided about containers is decided without Docker.
 PURE_TARGETS = (
-    "kit.targets.bodies", "kit.targets.composefile", "kit.targets.dockerwords", "kit.targets.events",
-    "kit.targets.interpolate", "kit.targets.judge", "kit.targets.places", "kit.targets.preflight",
+    "kit.targets.bodies", "kit.targets.composefile", "kit.targets.differences", "kit.targets.dockerwords",
+    "kit.targets.events", "kit.targets.interpolate", "kit.targets.judge", "kit.targets.places", "kit.targets.preflight",
     "kit.targets.readers", "kit.targets.reconcile", "kit.targets.servicefile", "kit.targets.snapshot",
     "kit.targets.spec", "kit.targets.tree",
 )  # fmt: skip

@@ -173,7 +173,7 @@ def test_a_source_is_parsed_where_it_is_asked_for() -> None:
 
 
 def test_another_engine_has_its_own_sources_and_arguments() -> None:
-    made = read("models: [{name: small, source: 'llama3.2:1b', engine: ollama, args: [--port, x]}]")
+    made = read("models: [{name: small, source: 'llama3.2:1b', engine: llamacpp, args: [--port, x]}]")
     assert (made.models[0].source, made.models[0].args) == ("llama3.2:1b", ("--port", "x"))
 
 

@@ -7,8 +7,8 @@ from statistics import median
 
 import pytest
 
-from kit.memory import Setting, base_setting, capture_sizes, rest_lines
 from kit.flags import Flags
+from kit.memory import Setting, base_setting, capture_sizes, rest_lines
 from kit.units import GIB
 from kit.versions import ways
 from kit.weights import lora_bytes, rope_bytes, weights_bytes

@@ -12,6 +12,7 @@ from kit.errors import ModelFilesError
 from kit.facts import AdapterFacts, Facts, from_config
 from kit.recorded import read_recorded, read_recorded_adapters, record
 from tests.modelfiles import TINY
+from tests.test_families import MORE
 
 ROOT = Path(__file__).resolve().parent.parent
 SHAPES = yaml.safe_load((ROOT / "tests" / "recorded" / "model_facts.yaml").read_text(encoding="utf-8"))
@@ -24,7 +25,14 @@ EXAMPLES = {
         for name in ("HuggingFaceTB/SmolLM2-360M-Instruct", "Qwen/Qwen2.5-0.5B-Instruct", "Qwen/Qwen2.5-1.5B-Instruct")
     },
     "one-8b-24gb": {"Qwen/Qwen3-8B": "Qwen/Qwen3-8B"},
-    "cpu-demo": {"./models/SmolLM2-135M-Instruct": "HuggingFaceTB/SmolLM2-135M-Instruct"},
+    "lora-24gb": {"mistralai/Mistral-7B-Instruct-v0.3": "mistralai/Mistral-7B-Instruct-v0.3"},
+    "rag": {
+        name: name for name in ("Qwen/Qwen2.5-3B-Instruct", "Qwen/Qwen3-Embedding-0.6B", "BAAI/bge-reranker-v2-m3")
+    },
+    "replicas": {"Qwen/Qwen2.5-0.5B-Instruct": "Qwen/Qwen2.5-0.5B-Instruct"},
+} | {
+    name: {"./models/SmolLM2-135M-Instruct": "HuggingFaceTB/SmolLM2-135M-Instruct"}
+    for name in ("cpu-demo", "lora-cpu", "rag-cpu")
 }
 
 
@@ -83,7 +91,14 @@ def test_a_file_of_another_kind_is_refused(tmp_path: Path) -> None:
 def test_the_examples_facts_are_those_of_their_models_shapes(example: str) -> None:
     recorded = read_recorded(ROOT / "compose" / example / "facts.json")
     counted = {
-        source: from_config(source, None, shape | {"architectures": [shape["architecture"]]}, chat_template=True)
-        for source, shape in ((source, SHAPES[name]["config"]) for source, name in EXAMPLES[example].items())
+        source: from_config(
+            source,
+            None,
+            shape | {"architectures": [shape["architecture"]]},
+            chat_template=True if shape["architecture"].endswith("ForCausalLM") else None,
+        )
+        for source, shape in (
+            (source, SHAPES[name]["config"] | MORE.get(name, {})) for source, name in EXAMPLES[example].items()
+        )
     }
     assert recorded == counted

@@ -204,5 +204,5 @@ def test_a_secret_reaches_only_the_container_that_needs_it() -> None:
 
 def test_an_engine_that_cannot_be_served_is_an_error_at_its_word() -> None:
     with pytest.raises(ManifestError) as engine:
-        assemble(plan(TWO[0], share(model("phi", "phi3:mini", engine="ollama"))))
+        assemble(plan(TWO[0], share(model("phi", "./phi.gguf", engine="llamacpp"))))
     assert [problem.path for problem in engine.value.problems] == [("models", 1, "engine")]

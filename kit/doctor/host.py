@@ -44,6 +44,7 @@ def memory(machine: Machine, wants: Wants) -> Iterator[Finding]:
     if total is None or free is None:
         yield Finding("memory of the host", "unknown", "nobody could see it", "free -h")
         return
+    free = min(free, total)
     words = f"{gib(free)} of {gib(total)} free"
     if machine.ours.running:
         yield Finding("memory of the host", "ok", f"{words}, beside what runs of {wants.project} already")
@@ -63,8 +64,9 @@ def memory(machine: Machine, wants: Wants) -> Iterator[Finding]:
 
 
 def _least(machine: Machine) -> int | None:
-    """What there is for containers: the engine may live in a smaller virtual machine."""
-    known = [each for each in (machine.host.memory, machine.engine.memory if machine.engine else None) if each]
+    """What there is for containers: the engine may live in a smaller virtual machine, and this machine in a cgroup."""
+    engine = machine.engine.memory if machine.engine else None
+    known = [each for each in (machine.host.memory, machine.host.limit, engine) if each]
     return min(known) if known else None
 
 

@@ -66,8 +66,9 @@ class KeyFile:
 
 @dataclass(frozen=True)
 class Host:
-    """This machine apart from Docker. Memory in bytes; `kernel` is its release; `containered`: the kit runs inside a
-    container; `mps`: NVIDIA's MPS daemon runs; `root_free` is free space where Docker keeps images and volumes."""
+    """This machine apart from Docker. Memory in bytes, `limit` is what a cgroup leaves of it; `kernel` is its release;
+    `containered`: the kit runs inside a container; `mps`: NVIDIA's MPS daemon runs; `root_free` is free space where
+    Docker keeps images and volumes."""
 
     memory: int | None = None
     available: int | None = None
@@ -76,6 +77,7 @@ class Host:
     containered: bool = False
     mps: bool = False
     listeners: tuple[Listener, ...] = ()
+    limit: int | None = None
 
 
 HubWord = Literal["", "away", "refused"]

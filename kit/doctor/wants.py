@@ -10,7 +10,7 @@ from kit.checks import is_loopback, variable_of
 from kit.engines import ENGINES
 from kit.facts import Facts
 from kit.manifest import Manifest
-from kit.routers import ROUTERS
+from kit.routers import ROUTERS, front
 
 
 @dataclass(frozen=True)
@@ -49,8 +49,10 @@ def wants(manifest: Manifest, facts: Mapping[str, Facts]) -> Wants:
     """`facts` are those that are recorded, by source."""
     on_cpu = manifest.gpu.device == "none"
     router, models = manifest.router, manifest.models
-    sources = [(model.source, model.source_parsed) for model in models]
-    adapters = [(a.source, a.source_parsed) for model in models for a in model.adapters]
+    # Other engines have libraries of their own.
+    ours = [model for model in models if model.engine == "vllm"]
+    sources = [(model.source, model.source_parsed) for model in ours]
+    adapters = [(a.source, a.source_parsed) for model in ours for a in model.adapters]
     sizes = {text: facts[text].checkpoint_bytes for text, _ in sources if text in facts}
     images = _images(manifest)
     return Wants(
@@ -62,10 +64,10 @@ def wants(manifest: Manifest, facts: Mapping[str, Facts]) -> Wants:
         memory=manifest.gpu.memory if on_cpu else None,
         bind=router.bind,
         port=router.port,
-        images=images | {_router_image(manifest): "router"},
+        images=images | {_router_image(manifest): "router"} | _front_image(manifest),
         engine_images=tuple(images),
         workers=sum(model.replicas for model in models),
-        largest=max(sizes.values()) if len(sizes) == len(dict(sources)) else None,
+        largest=max(sizes.values()) if sizes and len(sizes) == len(dict(sources)) else None,
         repositories={at.place: sizes.get(text) for text, at in (*sources, *adapters) if at.kind == "hub"},
         folders=tuple(dict.fromkeys(at.place for _, at in (*sources, *adapters) if at.kind == "folder")),
         variables=_variables(manifest),
@@ -73,6 +75,11 @@ def wants(manifest: Manifest, facts: Mapping[str, Facts]) -> Wants:
         key_file=router.api_key_file,
         user_is_root=not on_cpu,
     )
+
+
+def _front_image(manifest: Manifest) -> dict[str, str]:
+    """What stands in front of the router, where something does."""
+    return {front.image(manifest): front.NAME} if front.needed(manifest) else {}
 
 
 def _images(manifest: Manifest) -> dict[str, str]:

@@ -15,8 +15,8 @@ from kit.stack import File, Probe, Route, Service
 
 
 class Engine(Protocol):
-    """What an engine's module offers; `plain` has what stands for nothing. Labels, the bill, the card and the boot order
-    are added by `stack.assemble`."""
+    """What an engine's module offers; `plain` has what stands for nothing. `stack.assemble` adds labels, the bill, the
+    card and the boot order."""
 
     DEFAULT_IMAGE: str
     CPU_IMAGE: str

@@ -49,13 +49,13 @@ _SHARED = ("image", "requests", "env")
 _PULL = """\
 set -e
 ollama serve & server=$!
+trap 'kill $server' EXIT
 until ollama list > /dev/null 2>&1; do kill -0 $server; sleep 1; done
 while [ $# -gt 0 ]; do
   if [ -n "$2" ] && ! ollama show "$2" > /dev/null 2>&1; then ollama pull "$2"; fi
   ollama create "$1" -f "/etc/ollama/$1.modelfile"
   shift 2
 done
-kill $server
 """
 
 
@@ -66,7 +66,10 @@ def refused(models: Sequence[tuple[int, Model]]) -> Iterator[tuple[Path, Refused
             what = f"Ollama serves no model whose task is {model.task}"
             yield ("models", index, "task"), Refused(what, "needed: task: generate or embed, or engine: vllm")
         if model.args:
-            yield ("models", index, "args"), Refused("`ollama serve` takes no arguments", "write env: {OLLAMA_...: ...}")
+            yield (
+                ("models", index, "args"),
+                Refused("`ollama serve` takes no arguments", "write env: {OLLAMA_...: ...}"),
+            )
         if "@" in model.source or any(c.isspace() for c in model.source):
             needed = "needed: NAME:TAG of Ollama's library, hf.co/OWNER/NAME:QUANTISATION, or a .gguf file or folder"
             yield ("models", index, "source"), Refused(f"'{model.source}' is no source of Ollama", needed)

@@ -5,8 +5,9 @@ as version 1; config.pbtxt is printed. Triton reads from the files which backend
 (model.py says it in auto_complete_config). The server starts with --model-control-mode=explicit and its one model: its
 own API (/v2/repository) unloads the model and loads it again while it runs.
 
-Clients speak Triton's own protocol, /v2/models/NAME/infer, which SMG does not route: a model has `task: infer`, and is
-reached on the workers' network alone. The OpenAI front end of the images whose tag ends in -vllm-python-py3 loads
+Clients speak Triton's own protocol, /v2/models/NAME/infer, which SMG does not route: a model has `task: infer`, and
+HAProxy in front of the router sends these paths to it. What loads and unloads is reached on the workers' network alone,
+so that no client takes a model away. The OpenAI front end of the images whose tag ends in -vllm-python-py3 loads
 models without the explicit mode, so it is not started here.
 
 Triton runs as root without any capability and may write its container's own files, on the CPU too: it gives its Python
@@ -39,7 +40,9 @@ DEFAULT_IMAGE = "nvcr.io/nvidia/tritonserver:26.01-py3"
 CPU_IMAGE = "monogpu/triton-cpu:2.51.0"
 PORT = 8000
 PRICED = False
-NOTE = "no name at the router, which does not speak Triton's protocol: /v2 is answered on the workers' network alone"
+NOTE = (
+    "no router here speaks Triton's protocol: HAProxy in front of it sends /v2/models/NAME/ there; /v1/models is silent"
+)
 FOLDER = "triton"
 
 _WHY = "memory: in the manifest; Triton's backends divide it by their own rules, not measured here"
@@ -52,9 +55,10 @@ _OWNED = {
     "http-address": "the router's network reaches it; leave it out",
     "allow-http": "the kit's health check asks there; leave it out",
 }
+# It answers once its model is loaded; /v2/health/ready would call a server sick whose model was unloaded on purpose.
 _HEALTHY = (
     f"import http.client as h; c = h.HTTPConnection('127.0.0.1', {PORT}, timeout=4); "
-    "c.request('GET', '/v2/health/ready'); raise SystemExit(c.getresponse().status != 200)"
+    "c.request('GET', '/v2/health/live'); raise SystemExit(c.getresponse().status != 200)"
 )
 _CONFIG = """\
 # Printed by monogpu-kit. What is not here, Triton takes from the model's own files: the backend, inputs and outputs.
@@ -121,12 +125,12 @@ def files(share: Share, plan: Plan) -> tuple[File, ...]:
 
 
 def routes(share: Share) -> tuple[Route, ...]:
-    """No router here speaks Triton's protocol."""
+    """No router here speaks Triton's protocol; HAProxy in front knows it by its task."""
     return ()
 
 
 def probes(share: Share) -> tuple[Probe, ...]:
-    """Its name, asked on the workers' network."""
+    """Its name must give tensors."""
     return (Probe(share.model.name, "infer", share.service),)
 
 

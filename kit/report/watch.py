@@ -55,7 +55,7 @@ class Watcher:
         at = event.seconds if isinstance(event, Waiting) else float(event.done >> 27) * EVERY
         if key not in self.said or at - self.said[key] >= EVERY:
             self.said[key] = at
-            self.console.print(words, markup=False)
+            self.console.print(words, markup=False, no_wrap=True, overflow="ellipsis")
 
 
 def line(event: Event) -> str:

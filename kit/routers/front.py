@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 
 from kit.bill import Plan
 from kit.labels import ROLE
-from kit.manifest import Model
+from kit.manifest import Manifest, Model
 from kit.render import checksum, fill
 from kit.stack import EDGE, WORKERS, Attachment, File, Health, Mount, Route, Service
 
@@ -51,32 +51,42 @@ def pools_in(model: Model) -> bool:
     return model.engine == "vllm" and model.task != "generate"
 
 
-def needed(plan: Plan) -> bool:
+def needed(manifest: Manifest) -> bool:
     """Whether some model does what no router here routes."""
-    return any(model.task in ("rerank", "classify") for model in plan.manifest.models)
+    return any(model.task in ("rerank", "classify", "infer") for model in manifest.models)
 
 
-def note(plan: Plan) -> str:
-    """What `plan` says of it."""
-    names = [model.name for model in plan.manifest.models if model.task in ("rerank", "classify")]
-    wish = plan.manifest.router
-    return NOTE.format(router=wish.engine, image=wish.front_image or DEFAULT_IMAGE, names=" and ".join(names))
+def image(manifest: Manifest) -> str:
+    """The image that stands there where it is needed."""
+    return manifest.router.front_image or DEFAULT_IMAGE
 
 
-def before(plan: Plan, router: Service, routes: Iterable[Route]) -> tuple[tuple[Service, ...], tuple[File, ...]]:
+def note(manifest: Manifest) -> str:
+    """What `plan` says of it; "" where nothing ranks or classifies."""
+    names = [model.name for model in manifest.models if model.task in ("rerank", "classify")]
+    return (
+        ""
+        if not names
+        else NOTE.format(router=manifest.router.engine, image=image(manifest), names=" and ".join(names))
+    )
+
+
+def before(
+    plan: Plan, router: Service, routes: Iterable[Route], tensors: Iterable[Route] = ()
+) -> tuple[tuple[Service, ...], tuple[File, ...]]:
     """The router, no longer published, and HAProxy in its place; and HAProxy's configuration. `routes` are those of
-    the models that `pools_in` says."""
+    the models that `pools_in` says, `tensors` those of models that take and give tensors."""
     (port,) = router.ports
     mounts = tuple(mount for mount in router.mounts if mount.target == KEY_FILE)
     keys = tuple(entry for entry in router.environment if entry[0] == KEY)
-    text = config(pools(routes), router.name, port.target, bool(keys), bool(mounts))
+    text = config(pools(routes), router.name, port.target, bool(keys), bool(mounts), pools(tensors))
     front = Service(
         name=NAME,
         comment=(
             f"The one endpoint. What ranks, scores or classifies goes to its worker by the model in the body, "
             f"everything else to {router.name}.",
         ),
-        image=plan.manifest.router.front_image or DEFAULT_IMAGE,
+        image=image(plan.manifest),
         entrypoint=("haproxy",),
         command=("-f", f"/etc/{FOLDER}/haproxy.cfg"),
         environment=keys,
@@ -105,12 +115,15 @@ def pools(routes: Iterable[Route]) -> tuple[Pool, ...]:
     return tuple(Pool(name, tuple(servers)) for name, servers in found.items())
 
 
-def config(found: tuple[Pool, ...], router: str, port: int, by_variable: bool, by_file: bool) -> str:
+def config(
+    found: tuple[Pool, ...], router: str, port: int, by_variable: bool, by_file: bool, tensors: tuple[Pool, ...] = ()
+) -> str:
     """HAProxy's configuration. It listens where the router did, and asks the router at its own port."""
     key = f'"${{{KEY}}}"' if by_variable else f"-f {KEY_FILE}" if by_file else ""
     return fill(
         "haproxy.cfg.j2",
         pools=found,
+        tensors=tensors,
         paths=PATHS,
         key=key,
         port=port,

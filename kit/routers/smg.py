@@ -96,13 +96,18 @@ def files(routes: tuple[Route, ...]) -> tuple[File, ...]:
 def listing(workers: Iterable[Mapping[str, str]]) -> str:
     """SMG's file of workers (`id`, `url`, `model_id`), one a line."""
     lines = ",\n".join(f"    {json.dumps(worker, ensure_ascii=False)}" for worker in workers)
-    return f'{{\n  "version": 1,\n  "workers": [\n{lines}\n  ]\n}}\n'
+    listed = f"[\n{lines}\n  ]" if lines else "[]"
+    return f'{{\n  "version": 1,\n  "workers": {listed}\n}}\n'
 
 
 def _comment(wish: Router) -> tuple[str, ...]:
     holder = f"${wish.api_key}" if wish.api_key else wish.api_key_file
     reach = f"with the key that {holder} holds" if holder else "without a key"
-    return (f"The one endpoint, reached {reach}. It reads {FOLDER}/workers.json, again whenever that changes.",)
+    told = ("Without the key it serves nothing; it tells the names (/v1/models) and counters (/engine_metrics).",)
+    return (
+        f"The one endpoint, reached {reach}. It reads {FOLDER}/workers.json, again whenever that changes.",
+        *(told if holder else ()),
+    )
 
 
 def _source(wish: Router) -> str:

@@ -136,7 +136,8 @@ def decide(
     said = compose(project.file, content, environ)
     with told(f"{project.name} cannot be looked at"):
         snapshot = observe(client, project)
-    coming = {str((project.file.parent / file.path).parent) for file in printed.files} if printed else set()
+    files = [project.file.parent / file.path for file in printed.files] if printed else []
+    coming = {str(path) for file in files for path in (file, file.parent)}
     _refuse(project, snapshot, client, coming)
     usual = usual_seconds(project, snapshot.containers)
     walk = Walk(client, project, said.hashes, said.version or _NO_COMPOSE, unwatched, None, usual, clock)
@@ -144,7 +145,7 @@ def decide(
 
 
 def _refuse(project: ProjectSpec, snapshot: Snapshot, client: DockerClient, coming: Collection[str]) -> None:
-    """Paths and ports are this machine's only when the Engine is; `coming` are folders that will be made."""
+    """Paths and ports are this machine's only when the Engine is; `coming` are files and folders that will be made."""
     local = is_local(client)
     ports = [int(port.published) for service in project.services for port in service.ports if port.published]
 

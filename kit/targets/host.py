@@ -12,10 +12,14 @@ from kit.doctor.machine import Host, KeyFile
 from kit.targets.listeners import listeners
 
 PROC = Path("/proc")
+CGROUPS = Path("/sys/fs/cgroup")
+LIMITS = ("memory.max", "memory/memory.limit_in_bytes")  # of cgroup v2 and v1
 MARKS = (Path("/.dockerenv"), Path("/run/.containerenv"))
 
 
-def host(ports: Iterable[int], docker_root: str, proc: Path = PROC, marks: Iterable[Path] = MARKS) -> Host:
+def host(
+    ports: Iterable[int], docker_root: str, proc: Path = PROC, marks: Iterable[Path] = MARKS, cgroups: Path = CGROUPS
+) -> Host:
     """`ports` are looked for among the listeners; `docker_root` is where the engine keeps its volumes, "" when it is on
     another machine."""
     memory, available = meminfo(_read(proc / "meminfo"))
@@ -28,7 +32,15 @@ def host(ports: Iterable[int], docker_root: str, proc: Path = PROC, marks: Itera
         containered=any(mark.exists() for mark in marks) and "dockerd" not in programs,
         mps=any(name.startswith("nvidia-cuda-mps") for name in programs),
         listeners=listeners(ports, proc),
+        limit=_limit(cgroups, memory),
     )
+
+
+def _limit(cgroups: Path, memory: int | None) -> int | None:
+    """What this machine's own cgroup leaves of its memory; None without a limit below it."""
+    said = [_read(cgroups / name).strip() for name in LIMITS]
+    known = [int(text) for text in said if text.isdecimal()]
+    return min(known) if known and memory and min(known) < memory else None
 
 
 def meminfo(text: str) -> tuple[int | None, int | None]:

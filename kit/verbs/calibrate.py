@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kit.bill import Plan, Share
+from kit.engines import ENGINES
 from kit.errors import Problem, TargetError
 from kit.gpu import ask_driver
 from kit.lock import Lock, Locked, card_of, from_text, to_text
@@ -77,7 +78,7 @@ def _done_before(project: Project, plan: Plan) -> dict[str, Locked]:
 
 
 def _write(project: Project, lock: Lock) -> None:
-    complete = set(lock.workers) >= {m.name for m in project.manifest.models}
+    complete = set(lock.workers) >= {m.name for m in project.manifest.models if ENGINES[m.engine].PRICED}
     part = project.folder / f"{LOCK}.part"
     write_atomically(project.folder / LOCK if complete else part, to_text(lock))
     if complete:
@@ -85,12 +86,12 @@ def _write(project: Project, lock: Lock) -> None:
 
 
 def _each_once(plan: Plan) -> list[Share]:
-    return [share for share in plan.shares if share.replica == 0]
+    return [share for share in plan.shares if share.replica == 0 and share.facts]
 
 
 def _with_replicas(plan: Plan, workers: dict[str, Locked]) -> dict[str, Locked]:
     """Replicas are run alike: one measurement stands for all."""
-    return {share.service: workers[share.model.name] for share in plan.shares}
+    return {share.service: workers[share.model.name] for share in plan.shares if share.facts}
 
 
 def setting_of(share: Share) -> str:

@@ -28,7 +28,9 @@ def run(output: Output, gpu: str | None, path: Path, force: bool) -> int:
         output.out.write(text)
         return 0
     if not force and read_text(path) not in (None, text):
-        raise KitError(f"{path} is there already, and is left alone; write elsewhere with -o, or replace it with --force")
+        raise KitError(
+            f"{path} is there already, and is left alone; write elsewhere with -o, or replace it with --force"
+        )
     write_atomically(path, text)
     write_atomically(path.parent / SCHEMA_FILE, schema_text())
     _say(output, target, path)

@@ -23,7 +23,6 @@ from kit.targets.wait import CLOCK, Clock
 from kit.verify import asking, judge
 from kit.verify.asking import Asker
 from kit.verify.judge import Verdict
-from kit.verify.tensors import Ask, tensors
 
 if TYPE_CHECKING:
     import httpx
@@ -94,7 +93,7 @@ def run(
     with httpx.Client(timeout=timeout, trust_env=url is not None, transport=transport) as http:
         checks = verify(at, probes, http, key_of(project), clock=clock, patience=patience)
         if client is None:
-            return Verification(at, checks, _not_asked(probes))
+            return Verification(at, checks, NOT_ASKED)
         asker = Asker(http, at, key_of(project), clock, clock.now())
         return Verification(at, (*checks, *_from_this_host(project, probes, client, asker)))
 
@@ -131,10 +130,11 @@ def key_of(project: ProjectSpec) -> str | None:
 
 
 def _router(project: ProjectSpec) -> ServiceSpec:
-    found = next((each for each in project.services if dict(each.labels).get(ROLE) == "router"), None)
-    if found is None:
+    """The one that is published: where something stands in front of the router, both have the role."""
+    found = [each for each in project.services if dict(each.labels).get(ROLE) == "router"]
+    if not found:
         raise TargetError(Problem(f"{project.file.name} has no router", f"its label {ROLE} would say so"))
-    return found
+    return next((each for each in found if each.ports), found[0])
 
 
 def verify(
@@ -160,7 +160,17 @@ def _checks(asker: Asker, probes: tuple[Probe, ...]) -> Iterator[Check]:
     yield _check(asker, asking.MADE_UP, "is unknown", lambda: asking.unknown(asker))
     if asker.key and names:
         yield _check(asker, "without the key", "nothing is answered", lambda: asking.locked(asker, min(names)))
+    ranked = [probe.name for probe in probes if probe.task in ("rerank", "classify")]
+    if ranked:
+        yield from _front(asker, ranked[0])
     yield from _adapters(asker, probes)
+
+
+def _front(asker: Asker, name: str) -> Iterator[Check]:
+    """What stands in front of the router has a list of names and a lock of its own."""
+    yield _check(asker, asking.MADE_UP, "ranks nothing", lambda: asking.unranked(asker))
+    if asker.key:
+        yield _check(asker, "without the key", "nothing is ranked", lambda: asking.locked_ranking(asker, name))
 
 
 def _adapters(asker: Asker, probes: tuple[Probe, ...]) -> Iterator[Check]:
@@ -185,29 +195,18 @@ def _check(asker: Asker, name: str, what: str, question: Callable[[], Verdict]) 
 QUESTIONS: Mapping[str, tuple[tuple[str, Callable[[Asker, str], Verdict]], ...]] = {
     "generate": (("answers a token", asking.token), ("streams", asking.stream)),
     "embed": (("gives vectors", asking.vectors),),
-}
-# Asked inside the worker's container: the router passes these on to whom it likes.
-INSIDE: Mapping[str, tuple[str, Callable[[str, Ask], Verdict]]] = {
-    "rerank": ("ranks documents", asking.scores),
-    "classify": ("classifies", asking.classes),
-    "infer": ("gives tensors", tensors),
+    "rerank": (("ranks documents", asking.scores),),
+    "classify": (("classifies", asking.classes),),
+    "infer": (("gives tensors", asking.tensors),),
 }
 
 
-def _not_asked(probes: tuple[Probe, ...]) -> tuple[str, ...]:
-    inside = [f"{probe.name} {INSIDE[probe.task][0]}" for probe in probes if probe.task in INSIDE]
-    return (*(f"whether {words}: needs Docker" for words in inside), "whether workers are reachable: needs Docker")
+NOT_ASKED = ("whether workers are reachable: needs Docker",)
 
 
 def _from_this_host(
     project: ProjectSpec, probes: tuple[Probe, ...], client: DockerClient, asker: Asker
 ) -> Iterator[Check]:
-    for probe in probes:
-        if probe.task in INSIDE:
-            what, question = INSIDE[probe.task]
-            worker = project.service(probe.service)
-            ask = partial(asking.inside, client, worker.container, _port(worker))
-            yield _check(asker, probe.name, what, partial(question, probe.name, ask))
     running = compose.status(project.name, client)
     open_ports = {port.port: each.service for each in running if each.role != "router" for port in each.ports}
     yield _check(asker, "published ports", "are the router's alone", lambda: _published(open_ports))
@@ -227,10 +226,3 @@ def _reaches_no_worker(asker: Asker, port: int, names: set[str]) -> Verdict:
     answer = judge.listed(*asker.get(f"http://127.0.0.1:{port}/v1/models"))
     served = sorted(names & answer)
     return Verdict(not served, f"{', '.join(served)} is served there" if served else "no worker answers")
-
-
-def _port(worker: ServiceSpec) -> int:
-    command = next((setting.value for setting in worker.settings if setting.path == ("Cmd",)), None)
-    words = [str(word) for word in command] if isinstance(command, list) else []
-    after = words[words.index("--port") + 1 :] if "--port" in words else []
-    return int(after[0]) if after and after[0].isdecimal() else WORKER_PORT

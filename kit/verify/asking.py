@@ -2,34 +2,25 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from kit.errors import TargetError
-from kit.targets.inside import run
 from kit.targets.wait import Clock
 from kit.verify import judge
+from kit.verify import tensors as of_tensors
 from kit.verify.judge import Verdict
 
 if TYPE_CHECKING:
     import httpx
-    from docker import DockerClient
 
 Reply = tuple[int, bytes]
 FEW_TOKENS = 8
 ENOUGH_TOKENS = 24  # for two models to show that they differ
-PROMPTS = ("The capital of France is", "Once upon a time", "def add(a, b):")
+PROMPTS = ("What is the capital of France?", "Once upon a time", "def add(a, b):")
 TEXTS = ("The cat sat on the mat.", "Stock prices fell sharply on Monday.")
 MADE_UP = "no-such-model-here"
-_ASK = (
-    "import sys, http.client as h; c = h.HTTPConnection('127.0.0.1', int(sys.argv[1]), timeout=60); "
-    "c.request('POST' if sys.argv[3] else 'GET', sys.argv[2], sys.argv[3] or None, "
-    "{'Content-Type': 'application/json'}); r = c.getresponse(); "
-    "print(r.status, r.read().decode())"
-)
 
 
 @dataclass(frozen=True)
@@ -125,22 +116,34 @@ def several(asker: Asker, name: str, task: str) -> list[str]:
     return [answer.text for answer in answers] if all(answer.ok for answer in answers) else []
 
 
-def scores(name: str, ask: Callable[[str, Mapping[str, Any]], Reply]) -> Verdict:
-    """Documents ranked. `ask` reaches the worker itself: SMG sends /rerank to any worker."""
-    reply = ask("/rerank", {"model": name, "query": "a pet", "documents": list(TEXTS)})
-    return judge.judge_scores(name, *reply, asked=len(TEXTS))
+def scores(asker: Asker, name: str) -> Verdict:
+    """Documents ranked, as Cohere's and Jina's clients ask."""
+    return judge.judge_scores(name, *asker.post("/v1/rerank", _ranking(name)), asked=len(TEXTS))
 
 
-def classes(name: str, ask: Callable[[str, Mapping[str, Any]], Reply]) -> Verdict:
-    """A text classified. `ask` reaches the worker itself."""
-    return judge.judge_classes(name, *ask("/classify", {"model": name, "input": TEXTS[0]}))
+def _ranking(name: str) -> dict[str, Any]:
+    return {"model": name, "query": "a pet", "documents": list(TEXTS)}
 
 
-def inside(client: DockerClient, container: str, port: int, path: str, payload: Mapping[str, Any] | None) -> Reply:
-    """POST to a worker from within its container, or GET without a payload: nobody outside reaches it."""
-    try:
-        said = run(client, container, _ASK, str(port), path, "" if payload is None else json.dumps(payload))
-    except TargetError as error:
-        return judge.NO_ANSWER, f"{error} {error.evidence}".encode()
-    status, _, body = said.partition(" ")
-    return (int(status), body.encode()) if status.isdecimal() else (judge.NO_ANSWER, said.encode())
+def classes(asker: Asker, name: str) -> Verdict:
+    """A text classified."""
+    return judge.judge_classes(name, *asker.post("/classify", {"model": name, "input": TEXTS[0]}))
+
+
+def unranked(asker: Asker) -> Verdict:
+    """A ranking by a name that nobody declared."""
+    return judge.judge_unknown(*asker.post("/v1/rerank", _ranking(MADE_UP)))
+
+
+def locked_ranking(asker: Asker, name: str) -> Verdict:
+    """A ranking without the key."""
+    return judge.judge_locked(*asker.post("/v1/rerank", _ranking(name), key=False))
+
+
+def tensors(asker: Asker, name: str) -> Verdict:
+    """Tensors that fit what the model says it takes."""
+
+    def ask(path: str, payload: Mapping[str, Any] | None) -> Reply:
+        return asker.get(f"{asker.url}{path}") if payload is None else asker.post(path, payload)
+
+    return of_tensors.asked(name, ask)

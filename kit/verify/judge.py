@@ -15,7 +15,9 @@ from kit.verify.answers import decoded, dig, error, first_text, json_of, short
 
 NO_ANSWER = 0  # the status where nobody answered; the body says why
 MAY_PASS = (NO_ANSWER, 404, 408, 429, 502, 503, 504)  # what a router says while a worker is not there yet
-UNREACHED = b"call_upstream"  # SMG's error codes for a worker that it did not reach; a 500 of the worker itself stays one
+UNREACHED = (
+    b"call_upstream"  # SMG's error codes for a worker that it did not reach; a 500 of the worker itself stays one
+)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ Ask = Callable[[str, Mapping[str, Any] | None], tuple[int, bytes]]
 NO_JSON = ("FP16", "BF16")  # a request in JSON cannot hold them
 
 
-def tensors(name: str, ask: Ask) -> Verdict:
+def asked(name: str, ask: Ask) -> Verdict:
     """One inference with tensors of zeros, or of one word, in the shapes that the model says it takes."""
     status, body = ask(f"/v2/models/{name}/config", None)
     config = json_of(decoded(body)) if status == 200 else None
@@ -25,7 +25,9 @@ def tensors(name: str, ask: Ask) -> Verdict:
     inputs = request(config)["inputs"]
     if any(each["datatype"] in NO_JSON for each in inputs):
         status, body = ask(f"/v2/models/{name}/ready", None)
-        return Verdict(True, "ready; its half precision is not asked in JSON") if status == 200 else _refusal(status, body)
+        return (
+            Verdict(True, "ready; its half precision is not asked in JSON") if status == 200 else _refusal(status, body)
+        )
     return judge_tensors(*ask(f"/v2/models/{name}/infer", request(config)))
 
 
@@ -45,7 +47,9 @@ def judge_tensors(status: int, body: bytes) -> Verdict:
     wrong = [each for each in outputs if not _is_whole(each)]
     if wrong:
         return Verdict(False, f"a tensor whose data is not its shape: {short(wrong[0])}")
-    return Verdict(True, "; ".join(f"{short(each.get('name'))} {each.get('datatype')} {each['shape']}" for each in outputs))
+    return Verdict(
+        True, "; ".join(f"{short(each.get('name'))} {each.get('datatype')} {each['shape']}" for each in outputs)
+    )
 
 
 def _input(wanted: Mapping[str, Any], batch: list[int]) -> dict[str, Any]:

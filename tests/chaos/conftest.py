@@ -6,28 +6,32 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from kit.errors import TargetError
 from kit.targets import compose
 from tests.chaos.steady import Steady, steady
 from tests.chaos.table import Row, lines
-from tests.walks import TINY, Walk, model, soon, walk
+from tests.pretend_gpu import wait_for
+from tests.walks import TINY, Walk, model, walk
 
 if TYPE_CHECKING:
     from docker import DockerClient
 
 ROWS = pytest.StashKey[list[Row]]()
 TASKS = {"chat": "generate", "embed": "embed", "other": "generate"}
+PATIENCE = 60.0  # seconds
 CHAT, EMBED, OTHER = model("chat"), model("embed", TINY, "task: embed"), model("other")
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Closes with the table."""
     if rows := config.stash.get(ROWS, []):
         terminalreporter.section("faults")
         for line in lines(rows):
@@ -42,6 +46,11 @@ def client() -> Iterator[DockerClient]:
     found.close()
 
 
+def soon(what: Callable[[], object]) -> None:
+    """Returns when it is so."""
+    wait_for(what, PATIENCE)
+
+
 @dataclass
 class Stack:
     """A running project of three models, and a client that asks each of them all the time."""
@@ -49,6 +58,7 @@ class Stack:
     walk: Walk
     client: Steady
     rows: list[Row]
+    models: dict[str, str] = field(default_factory=lambda: {"chat": CHAT, "embed": EMBED, "other": OTHER})
 
     def whole(self) -> None:
         """Brings everything back to how each test finds it."""
@@ -61,11 +71,15 @@ class Stack:
         return [name for name in TASKS if not (seen := self.client.answers[name]) or not seen[-1].good]
 
     def answers_again(self, name: str, since: float) -> float:
-        """Seconds until the name answered well after the last time that it did not."""
-        soon(lambda: self.client.answers[name][-1].at > since and self.client.answers[name][-1].good)
-        found = self.client.back(name, since)
-        assert found is not None
-        return found
+        """Seconds from `since` to the first good answer behind the last bad one, now that the name answers again."""
+        called = time.monotonic()
+        soon(lambda: self.client.answers[name][-1].at > called and self.client.answers[name][-1].good)
+        return self.client.back(name, since) or 0.0
+
+    def restarted(self, service: str, before: int) -> bool:
+        """Whether Docker has started it again since it had been restarted `before` times, and it is healthy."""
+        now = self.walk.containers()[service]
+        return now.restarts > before and now.health == "healthy"
 
     def unharmed(self, *struck: str, since: float) -> tuple[int, int]:
         """How many requests to all names but these were sent since then, and how many failed: none may."""
@@ -79,6 +93,11 @@ class Stack:
         failed = self.client.failed(name, since=since)
         statuses = sorted({str(answer.status) for _, answer in failed})
         return f"{len(failed)} requests to {name} ({', '.join(statuses)})" if failed else "nothing"
+
+    def strike(self, service: str, fault: str) -> None:
+        """Makes a worker end at its next request, which may be so soon that it takes the one who asked with it."""
+        with suppress(TargetError):
+            self.walk.fault(service, fault)
 
     def kill(self, service: str) -> None:
         """Kills a container's first process behind Docker's back, as a fault does: `docker kill` would be a stop."""

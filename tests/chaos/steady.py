@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import httpx
 
 EVERY = 0.25  # seconds between two requests for one name
-PATIENCE = 30.0
+PATIENCE = 10.0
 
 Body = Mapping[str, object]
 

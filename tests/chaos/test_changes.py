@@ -11,8 +11,9 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.chaos.conftest import CHAT, EMBED, OTHER, TASKS, Stack, left_behind
-from tests.walks import SMALL, TINY, Said, ended, free_port, interrupt, model, soon, walk
+from tests.chaos.conftest import CHAT, EMBED, OTHER, TASKS, Stack, left_behind, soon
+from tests.hubserver import HubServer
+from tests.walks import SMALL, TINY, Said, ended, free_port, interrupt, model, walk
 
 pytestmark = pytest.mark.docker
 
@@ -63,8 +64,7 @@ def test_a_model_that_is_taken_out_leaves_its_volumes_until_they_are_asked_for(s
     stack.walk.write(CHAT, EMBED)
     stack.walk.up("--no-verify").good()
     assert "other" not in stack.walk.ids() and listed(stack) == ["chat", "embed"]
-    answer = httpx.post(f"http://127.0.0.1:{stack.walk.port}/v1/completions", json={"model": "other", "prompt": "a"})
-    assert answer.status_code == 404
+    soon(lambda: stack.client.answers["other"][-1].status == 404)
     cache = f"{stack.walk.name}_compiled-other"
     assert cache in volumes(stack)
     assert f"remove volume  {cache}" in stack.walk.up("--dry-run", "--prune-volumes").good().out
@@ -120,8 +120,8 @@ BROKEN = {
 def test_a_change_that_cannot_start_is_explained_stopped_and_alone(fault: str, stack: Stack, now: Now) -> None:
     since, (words, explained) = now(), BROKEN[fault]
     stack.walk.write(CHAT, EMBED, model("other", TINY, env=f"PRETEND_FAULT: {fault}"))
-    said = stack.walk.up("--no-verify").refused(4)
-    assert explained in said, said
+    said = stack.walk.up("--no-verify")
+    assert said.code == 4 and explained in said.err and "has a bug" not in said.err, said
     stopped = stack.walk.containers()["other"]
     assert stopped.status == "exited"
     time.sleep(1.5)
@@ -177,6 +177,20 @@ def test_a_disk_that_cannot_be_written_changes_nothing(stack: Stack, now: Now) -
     assert "cannot be written" in said and "nothing was changed" in said
     assert {path: path.read_text() for path in files} == files
     stack.row("disk full", "cannot be written", others, "nothing")
+
+
+@pytest.mark.parametrize("token", ["", "hf_wrong"], ids=["no-token", "wrong-token"])
+def test_a_gated_model_without_a_right_token_is_refused_before_anything_is_touched(
+    token: str, stack: Stack, now: Now
+) -> None:
+    stack.walk.write(CHAT, EMBED, OTHER, model("new", "org/gated"))
+    with HubServer() as hub:
+        hub.add("org/gated", {"config.json": b"{}"}, gated=True)
+        stack.walk.environ |= {"HF_ENDPOINT": hub.url, "HF_TOKEN": token}
+        said, others = refused_untouched(stack, 6, lambda: stack.walk.up("--no-verify"), now)
+        stack.walk.environ.pop("HF_TOKEN")
+    assert "org/gated" in said and "monogpu.yaml:" in said
+    stack.row(f"gated model, {'wrong' if token else 'no'} token", "line, cause, mend, exit 6", others, "nothing")
 
 
 def test_a_second_kit_on_a_full_card_is_refused_with_who_holds_it(stack: Stack, now: Now, tmp_path: Path) -> None:

@@ -365,6 +365,11 @@ def test_an_engine_in_a_small_virtual_machine_has_its_memory_alone() -> None:
     assert [line for line in told(seen, ON_CPU) if "of 4.00 GiB free" in line]
 
 
+def test_a_machine_inside_a_cgroup_has_what_that_leaves() -> None:
+    seen = replace(MACHINE, host=replace(HOST, limit=2 * GIB))
+    assert [line for line in told(seen) if "2.00 GiB of 2.00 GiB free; needed: 6.00 GiB" in line]
+
+
 @pytest.mark.parametrize(
     ("image", "cuda"),
     [
@@ -462,3 +467,11 @@ def test_whatever_was_seen_the_doctor_has_words(seen: Machine, needed: Wants) ->
     findings = diagnose(seen, needed)
     assert all(one.what and one.severity in ("ok", "warn", "fail", "unknown") for one in findings)
     assert all(one.mend for one in findings if one.severity == "fail" and one.subject != "docker")
+
+
+def test_a_library_of_another_engine_is_not_asked_of_the_hub() -> None:
+    manifest = Manifest.model_validate(
+        {"name": "d", "models": [{"name": "chat", "source": "gemma3:4b", "engine": "ollama"}]}
+    )
+    needed = wants(manifest, {})
+    assert (needed.repositories, needed.folders, needed.largest) == ({}, (), None)

@@ -42,6 +42,19 @@ def test_a_container_is_one_by_its_mark_unless_docker_itself_runs_there(proc: Pa
     assert not host([], "", proc, [mark]).containered
 
 
+def test_a_cgroup_leaves_less_than_there_is(proc: Path, tmp_path: Path) -> None:
+    (tmp_path / "memory").mkdir()
+    for name, text, limit in (
+        ("memory.max", "max\n", None),
+        ("memory.max", f"{2**30}\n", 2**30),
+        ("memory.max", f"{2**60}\n", None),
+        ("memory/memory.limit_in_bytes", f"{2**31}\n", 2**31),
+    ):
+        (tmp_path / name).write_text(text)
+        assert host([], "", proc, [], tmp_path).limit == limit
+    assert host([], "", proc, [], tmp_path / "none").limit is None
+
+
 def test_what_cannot_be_seen_is_unknown(tmp_path: Path) -> None:
     seen = host([30000], str(tmp_path / "nowhere"), tmp_path / "noproc", [])
     assert (seen.memory, seen.available, seen.root_free, seen.mps, seen.listeners) == (None, None, None, False, ())

@@ -223,6 +223,47 @@ def test_external_networks_and_volumes_are_never_made() -> None:
     assert not [line for line in decided(Snapshot(images=IMAGES), shared) if "edge" in line]
 
 
+def routed(*extra: Container, **more: Any) -> Snapshot:
+    """All runs, with the labels that the kit gives a router and its workers; `big` is otherwise."""
+    roles = {"big": "worker", "small": "worker", "router": "router"}
+    found = [replace(c, labels={**(c.labels or {}), "monogpu.role": roles.get(c.service, "fetch")}) for c in ALL]
+    return replace(RUNNING, containers=(*(replace(c, **more) if c.service == "big" else c for c in found), *extra))
+
+
+def test_what_a_router_sends_to_is_drained_before_it_stops() -> None:
+    wanted = project(TEXT.replace("[one]", "[1]").replace("[two]", "[2]"), FILE, {})
+    assert decided(routed(), wanted)[:2] == [
+        "drain big, small: what they were asked is answered before they stop",
+        "stop small: its memory must be free before another worker starts",
+    ]
+    assert decided(routed(health="unhealthy"))[0].startswith("drain big: ")
+
+
+def test_nothing_is_drained_that_does_not_run_or_that_nobody_routes_to() -> None:
+    wanted = edited("[one]", "[1]")
+    assert not [line for line in decided(routed(status="exited"), wanted) if line.startswith("drain")]
+    assert not [line for line in decided(wanted=wanted) if line.startswith("drain")]
+    assert not [line for line in decided(routed()) if line.startswith("drain")]
+
+
+def test_volumes_that_the_file_no_longer_names_go_last_and_only_when_asked() -> None:
+    snapshot = replace(RUNNING, owned=frozenset({"p_hf", "p_compiled"}))
+    assert decided(snapshot) == KEPT
+    pruned = [str(op) for op in reconcile(WANTED, snapshot, {}, prune=True)]
+    assert pruned == [*KEPT, "remove volume p_compiled: is no longer in the file"]
+
+
+def test_a_changed_command_is_told_by_its_flags() -> None:
+    wanted = edited("command: [two]", 'command: [two, --len, "2"]')
+    assert decided(
+        replace(
+            RUNNING,
+            containers=tuple(replace(c, command=("two", "--len", "1")) if c.service == "small" else c for c in ALL),
+        ),
+        wanted,
+    ) == changed("replace small: --len 1 -> 2")
+
+
 STATES = st.builds(
     lambda c, status, health, exit_code: replace(c, status=status, health=health, exit_code=exit_code),
     st.sampled_from(ALL),

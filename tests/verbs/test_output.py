@@ -67,7 +67,9 @@ def test_evidence_stands_below_the_problems() -> None:
 
 
 def test_json_has_every_problem_with_its_place_and_words_stay_on_stderr() -> None:
-    problem = Problem("what", "needed", "hint", ("models", 1, "context"), Mark("monogpu.yaml", 14, 5, "    context: 8x"))
+    problem = Problem(
+        "what", "needed", "hint", ("models", 1, "context"), Mark("monogpu.yaml", 14, 5, "    context: 8x")
+    )
     code, out, err = guarded(raising(ManifestError(problem)), as_json=True)
     said = {"file": "monogpu.yaml", "line": 14, "column": 5, "path": "models[1].context"}
     said |= {"what": "what", "needed": "needed", "hint": "hint"}

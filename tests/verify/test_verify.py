@@ -139,7 +139,7 @@ def test_a_broken_promise_is_found(router: Router, expected: list[str]) -> None:
 
 
 def test_an_adapter_that_answers_as_its_base_does_is_found() -> None:
-    same = {"model": "code", "choices": [{"message": {"content": "chat says The capital of France is"}}]}
+    same = {"model": "code", "choices": [{"message": {"content": "chat says What is the capital of France?"}}]}
     router = Router(faults={"/v1/chat/completions code": (200, same)})
     base = {"model": "chat", "choices": same["choices"]}
     router.faults["/v1/chat/completions chat"] = (200, base)

@@ -1,0 +1,81 @@
+"""Names leave the router before their workers stop, and come back when they serve."""
+
+from __future__ import annotations
+
+import json
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kit.drain import at_rest, is_part, lacking, let_go, taken_up, without
+from kit.gpu import Gpu, Process
+from kit.routers import smg
+from kit.stack import Route
+from kit.status import Load
+from kit.units import GIB
+
+HOSTS = ("chat", "code.chat", "chat-2", "embed")
+WHOLE = smg.files(tuple(Route(host, host, 8000, host) for host in HOSTS))[0].text
+
+
+def urls(text: str) -> list[str]:
+    return [worker["url"] for worker in json.loads(text)["workers"]]
+
+
+def answer(**states: str) -> str:
+    listed = [{"url": f"http://{host.replace('_', '.')}:8000", "status": state} for host, state in states.items()]
+    return json.dumps({"workers": listed})
+
+
+def test_a_service_leaves_with_its_adapters_and_no_other_leaves() -> None:
+    assert urls(without(WHOLE, ["chat"])) == ["http://chat-2:8000", "http://embed:8000"]
+    assert urls(without(WHOLE, ["code"])) == urls(WHOLE)
+    assert urls(without(WHOLE, ["chat", "chat-2", "embed"])) == []
+
+
+@given(st.sets(st.sampled_from(["chat", "chat-2", "embed", "stranger"])))
+def test_whoever_leaves_what_is_left_is_a_part_and_printed_alike(services: set[str]) -> None:
+    left = without(WHOLE, services)
+    assert is_part(left, WHOLE)
+    assert without(left, services) == left
+    assert json.loads(left)["version"] == 1 and left.endswith("}\n")
+    assert (left == WHOLE) == (not services & {"chat", "chat-2", "embed"})
+
+
+def test_a_list_that_cannot_be_read_stays_as_it_is() -> None:
+    for text in ("", "{", "[]", '{"workers": 3}', '{"workers": [{}]}'):
+        assert without(text, ["chat"]) == text
+        assert not is_part(text, WHOLE)
+    assert not is_part(WHOLE, without(WHOLE, ["chat"]))
+
+
+def test_the_router_has_let_go_when_it_drains_or_does_not_know_the_worker_any_more() -> None:
+    assert not let_go(answer(chat="ready", embed="ready"), ["chat"])
+    assert not let_go(answer(code_chat="ready"), ["chat"])
+    assert not let_go(answer(chat="not_ready"), ["chat"])
+    assert let_go(answer(chat="draining", embed="ready"), ["chat"])
+    assert let_go(answer(embed="ready"), ["chat"])
+    assert let_go("", ["chat"])
+
+
+def test_names_are_taken_up_when_every_worker_of_the_list_is_ready() -> None:
+    part = without(WHOLE, ["chat", "chat-2"])
+    assert taken_up(answer(embed="ready"), part)
+    assert not taken_up(answer(embed="pending"), part)
+    assert not taken_up(answer(embed="ready"), WHOLE)
+
+
+def test_a_worker_is_at_rest_without_requests_and_a_silent_one_is_not_waited_for() -> None:
+    assert at_rest(Load(0.0, running=0, waiting=0))
+    assert not at_rest(Load(0.0, running=1, waiting=0))
+    assert not at_rest(Load(0.0, running=0, waiting=2))
+    assert at_rest(Load(0.0)) and at_rest(None)
+
+
+def test_what_a_card_lacks_names_who_holds_it() -> None:
+    card = Gpu("RTX", 16 * GIB, 4 * GIB, processes=(Process(7, "python3", 12 * GIB), Process(8, "hidden", 0)))
+    assert lacking("chat", 4 * GIB, card) == ""
+    assert lacking("chat", 5 * GIB, card) == (
+        "chat needs 5.00 GiB, and 4.00 GiB are free on RTX; python3 (pid 7) holds 12.00 GiB"
+    )
+    assert lacking("chat", 17 * GIB, Gpu("RTX", 16 * GIB, 16 * GIB)).endswith("the driver names no holder")
