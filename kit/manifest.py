@@ -130,12 +130,13 @@ class Model(Frozen):
 
     name: Name = Field(description='The name that clients put in "model".', examples=["chat"])
     source: str = Field(
-        description="A Hugging Face id, OWNER/NAME or OWNER/NAME@REVISION, or a folder that begins with ./ or / or ~/.",
+        description="A Hugging Face id, OWNER/NAME or OWNER/NAME@REVISION, or a folder that begins with ./ or / or ~/; "
+        "for engine: ollama, NAME:TAG of its library or a .gguf file.",
         examples=["Qwen/Qwen2.5-1.5B-Instruct", "./models/chat"],
         min_length=1,
     )
     engine: Engine = Field("vllm", description="The program that serves it.")
-    task: Task = Field("generate", description="What it does.")
+    task: Task = Field("generate", description="What it does. infer: tensors in and out, for engine: triton.")
     context: Count = Field(
         "auto",
         description="Prompt and answer together, in tokens; k is 1024. auto: the model's own maximum, at most 8192.",

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 Found = Iterator[tuple[Path, Refused]]
 
-# facts of smg 1.13 --help and vllm-router 0.1.17 --help. Left out: smg's bucket, which is for prefill workers alone,
-# and vllm-router's kv_aware, which wants workers that publish every change of their caches.
+# facts of smg 1.13 --help and vllm-router 0.1.17 --help. Left out: vllm-router's kv_aware, which wants workers that
+# publish every change of their caches.
 POLICIES = {
     "smg": (
         "round_robin", "random", "power_of_two", "least_load", "cache_aware", "prefix_hash",

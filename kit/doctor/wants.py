@@ -78,8 +78,9 @@ def wants(manifest: Manifest, facts: Mapping[str, Facts]) -> Wants:
 
 
 def _front_image(manifest: Manifest) -> dict[str, str]:
-    """What stands in front of the router, where something does."""
-    return {front.image(manifest): front.NAME} if front.needed(manifest) else {}
+    """What stands in front of the router, or of Ollama, where something does."""
+    stands = front.needed(manifest) or any(model.engine == "ollama" for model in manifest.models)
+    return {front.image(manifest): front.NAME} if stands else {}
 
 
 def _images(manifest: Manifest) -> dict[str, str]:

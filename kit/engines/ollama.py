@@ -24,8 +24,8 @@ from kit.manifest import Model
 from kit.refused import Refused
 from kit.render import checksum, fill
 from kit.routers.front import CONFIG
-from kit.routers.front import DEFAULT_IMAGE as DOOR_IMAGE
 from kit.routers.front import USER as DOOR_USER
+from kit.routers.front import image as door_image
 from kit.stack import EGRESS, WORKERS, Attachment, File, Health, Mount, Probe, Route, Service, Value
 
 __all__ = [
@@ -129,7 +129,7 @@ def doors(share: Share, plan: Plan) -> tuple[Service, ...]:
         Service(
             name=DOOR,
             comment=("Answers /health for Ollama, which has no such path and SMG asks for it; passes the rest on.",),
-            image=plan.manifest.router.front_image or DOOR_IMAGE,
+            image=door_image(plan.manifest),
             entrypoint=("haproxy",),
             command=("-f", "/etc/haproxy/haproxy.cfg"),
             mounts=(Mount("bind", f"./{DOOR}", "/etc/haproxy", read_only=True),),

@@ -74,7 +74,10 @@ def refused(models: Sequence[tuple[int, Model]]) -> Iterator[tuple[Path, Refused
     for index, model in models:
         if not model.source.startswith(("./", "../", "/", "~/")):
             needed = "needed: a folder with one version: model.py, model.onnx, model.plan or model.pt"
-            yield ("models", index, "source"), Refused(f"Triton downloads nothing, and '{model.source}' is", needed)
+            yield (
+                ("models", index, "source"),
+                Refused(f"Triton downloads nothing, and '{model.source}' is no folder", needed),
+            )
         if model.task != "infer":
             what = f"Triton's models take and give tensors, and '{model.name}' is to {model.task}"
             yield ("models", index, "task"), Refused(what, "needed: task: infer")

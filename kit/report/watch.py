@@ -51,7 +51,7 @@ class Watcher:
 
             self.live.update(Text(words, overflow="ellipsis", no_wrap=True))
             return
-        key = event.service if isinstance(event, Waiting) else event.image
+        key = f"{event.service} {event.state}" if isinstance(event, Waiting) else event.image
         at = event.seconds if isinstance(event, Waiting) else float(event.done >> 27) * EVERY
         if key not in self.said or at - self.said[key] >= EVERY:
             self.said[key] = at

@@ -179,9 +179,13 @@ def image_of(model: Model, gpu: Gpu) -> str:
 
 def planned(project: Project, asked: str | None, locks: bool = True) -> Plan:
     """The whole walk up to the plan. Problems point at the manifest's lines. Raises KitError."""
+    return planned_for(project, choose_gpu(project, asked), locks)
+
+
+def planned_for(project: Project, gpu: Gpu, locks: bool = True) -> Plan:
+    """The same for a card that was chosen."""
     from kit.advice import plan_or_advise
 
-    gpu = choose_gpu(project, asked)
     try:
         return plan_or_advise(gather(project, gpu, locks))
     except KitError as error:

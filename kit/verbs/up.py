@@ -16,13 +16,13 @@ from kit.footprints import Footprint, compare
 from kit.gpu import Gpu
 from kit.render import Rendered, is_ours
 from kit.report.watch import Watcher
-from kit.targets import compose, inside, routing
+from kit.targets import compose, held, inside, routing
 from kit.targets.reconcile import STARTING, Operation
 from kit.targets.spec import ProjectSpec, ServiceSpec
 from kit.verbs.files import read_text
-from kit.verbs.inputs import LIVE, Project, choose_gpu, read_project
+from kit.verbs.inputs import LIVE, Project, choose_gpu, planned_for, read_project
 from kit.verbs.output import Output
-from kit.verbs.render import COMPOSE, digest_of, printed, printed_from, write
+from kit.verbs.render import COMPOSE, digest_of, printed_from, rendered_from, write
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -92,7 +92,9 @@ def _to_print(session: Session) -> Rendered | None:
         return None
     if existing is not None and printed_from(existing) == digest_of(project):
         return None
-    return printed(project, session.gpu or _card_word(project))
+    name = os.environ.get("COMPOSE_PROJECT_NAME") or project.manifest.name
+    gpu = held.apart_from(session.client, name, choose_gpu(project, session.gpu or _card_word(project)))
+    return rendered_from(project, planned_for(project, gpu))
 
 
 def _card_word(project: Project) -> str | None:
@@ -121,8 +123,8 @@ def _admit(session: Session, spec: ProjectSpec, operations: Sequence[Operation])
         raise TargetError(other)
     starting = {op.name for op in operations if op.verb in STARTING}
     ending = {op.container.service for op in operations if op.verb in ENDING and op.container}
-    held = {process.pid: process.bytes for process in gpu.processes}
-    ours = {pid: held[pid] for pids in _pids(session, spec.name, ending).values() for pid in pids if pid in held}
+    sizes = {process.pid: process.bytes for process in gpu.processes}
+    ours = {pid: sizes[pid] for pids in _pids(session, spec.name, ending).values() for pid in pids if pid in sizes}
     full = no_room(tuple(p for p in made if p.service in starting), gpu, ours)
     if full:
         raise TargetError(full)

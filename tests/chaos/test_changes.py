@@ -59,6 +59,17 @@ def long_answer(stack: Stack) -> httpx.Response:
     return httpx.post(f"http://127.0.0.1:{stack.walk.port}/v1/completions", json=words, timeout=60)
 
 
+def test_the_next_worker_waits_until_the_driver_has_given_the_memory_back(stack: Stack, now: Now) -> None:
+    since, late = now(), 'PRETEND_FREE_DELAY: "3"'
+    stack.walk.write(CHAT, EMBED, model("other", TINY, "memory: 9GiB", env=late))
+    stack.walk.up("--no-verify").good()
+    stack.walk.write(CHAT, EMBED, model("other", TINY, "memory: 9GiB", "context: 512", env=late))
+    assert "its memory is not free yet" in stack.walk.up("--no-verify").good().err
+    assert stack.walk.containers()["other"].restarts == 0
+    others = stack.unharmed("other", since=since)
+    stack.row("driver frees memory 3 s late", "memory is not free yet", others, stack.lost("other", since))
+
+
 def test_a_model_that_is_taken_out_leaves_its_volumes_until_they_are_asked_for(stack: Stack, now: Now) -> None:
     since = now()
     stack.walk.write(CHAT, EMBED)

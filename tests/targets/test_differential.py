@@ -189,6 +189,8 @@ def test_the_examples_are_made_as_compose_makes_them(projects: Callable[[], Proj
             (project.folder / source).mkdir(parents=True, exist_ok=True)
         (project.folder / compose.FILE).write_text(text)
         must_make_the_same(project)
+        # The Engine has addresses for some thirty networks in all.
+        compose.down(project.name, project.client, volumes=True)
 
 
 def test_the_comparison_sees_a_difference(both: Project) -> None:

@@ -1,0 +1,34 @@
+"""What a project's own containers hold of the memory that is planned: the plan is made as if they were gone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from kit import status as views
+from kit.gpu import Gpu
+from kit.targets import inside
+from kit.targets.engine import told
+from kit.targets.observe import containers
+
+if TYPE_CHECKING:
+    from docker import DockerClient
+
+
+def apart_from(client: DockerClient, project: str, gpu: Gpu) -> Gpu:
+    """The card, or the host's memory, as it would be without this project's containers. Where the driver does not tell
+    a process's bytes (WSL2), they stay counted as held. Raises TargetError."""
+    if gpu.kind == "host":
+        held = _of_the_host(client, project)
+        return replace(gpu, free_bytes=min(gpu.free_bytes + held, gpu.total_bytes))
+    ours = {pid for pids in inside.pids(client, project).values() for pid in pids}
+    held = sum(process.bytes for process in gpu.processes if process.pid in ours)
+    others = tuple(process for process in gpu.processes if process.pid not in ours)
+    return replace(gpu, free_bytes=min(gpu.free_bytes + held, gpu.total_bytes), processes=others)
+
+
+def _of_the_host(client: DockerClient, project: str) -> int:
+    with told(f"what {project} holds cannot be read"):
+        running = [each.id for each in containers(client, project) if each.status == "running"]
+        said = (client.api.stats(id, stream=False, one_shot=True) for id in running)
+        return sum(views.used_memory(each) or 0 for each in said)
