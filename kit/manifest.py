@@ -78,7 +78,11 @@ class GpuWish(Frozen):
 class Router(Frozen):
     """The one endpoint that clients see."""
 
-    engine: Literal["smg", "vllm-router"] = Field("smg", description="The router program.")
+    engine: Literal["smg", "vllm-router"] = Field(
+        "smg",
+        description="The router program. smg routes by name. vllm-router serves the replicas of one model, without a "
+        "key; no image of it is published, `scripts/build-images vllm-router` makes monogpu/vllm-router:0.1.17.",
+    )
     bind: Address = Field(
         "127.0.0.1",
         description="The address of this machine it listens on. Any but a loopback address needs an api_key.",
