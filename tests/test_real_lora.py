@@ -7,12 +7,17 @@ from collections.abc import Iterator
 import pytest
 from openai import NotFoundError, OpenAI
 
+from kit.targets import inside
 from tests.realwalk import example, openai
 from tests.walks import Said, Walk
 
 pytestmark = pytest.mark.real
 
 QUESTION = "What is the capital of France?"
+METRICS = (
+    "import http.client as h; c = h.HTTPConnection('127.0.0.1', 8000); c.request('GET', '/metrics'); "
+    "print(*(l for l in c.getresponse().read().decode().splitlines() if 'lora_requests_info' in l), sep='\\n')"
+)
 TOOL = {
     "type": "function",
     "function": {
@@ -103,7 +108,8 @@ def test_the_worker_reserved_the_slots_that_the_plan_has(first: Said, stack: Wal
     (share,) = stack.kit("plan", "--json").good().json["shares"]
     slots = next(line for line in share["lines"] if line["what"] == "adapters")
     assert "2 LoRA slots of rank 16" in slots["why"]
-    assert "'max_lora_rank': 16" in stack.kit("logs", "base", "--tail", "2000").good().out
+    told = inside.run(stack.client, inside.container_of(stack.client, stack.name, "base"), METRICS)
+    assert 'max_lora="2"' in told
 
 
 def test_an_adapter_that_is_taken_out_is_404_and_the_others_stay(client: OpenAI, stack: Walk) -> None:

@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import httpx
@@ -13,7 +14,7 @@ import pytest
 
 from kit.rules import POLICIES
 from kit.targets import compose, inside
-from tests.walks import TINY, Walk, model, soon, walk
+from tests.walks import TINY, Walk, ended, model, soon, walk
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -110,6 +111,20 @@ def test_a_replica_that_dies_costs_no_answer_for_long(running: Callable[[str, st
     finally:
         at.client.api.start(other)
     soon(lambda: at.containers()["chat-2"].health == "healthy")
+
+
+def test_a_router_that_lost_its_only_worker_is_waited_for_when_that_is_replaced(
+    client: DockerClient, tmp_path: Path
+) -> None:
+    with walk(tmp_path, client) as at:
+        at.write(model("chat", TINY))
+        at.up().good()
+        at.write(model("chat", TINY, "args: [--seed, '7']"))
+        at.hold("weights")
+        up = at.begin("up", "--gpu", "gpu.json")
+        soon(lambda: at.containers()["router"].health == "unhealthy")
+        at.release("weights")
+        assert ended(up).good()
 
 
 def test_vllm_router_lists_the_name_and_refuses_another(running: Callable[[str, str], Walk]) -> None:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 LOG_READ = 400  # lines that are looked through for a cause
 LOG_SHOWN = 25  # lines that are shown
 MOST_RESTARTS = 3  # of a worker that fails in a way that passes
+RECOVERY = 60.0  # seconds in which what was kept may get healthy again: a router whose workers were replaced
 GIVEN_BACK = 60.0  # seconds that a driver may take to free the memory of processes that have ended
 
 
@@ -82,8 +83,10 @@ class Begun:
 def look(walk: Walk, one: Begun, was_ready: bool) -> tuple[Begun, Verdict]:
     """What became of it. Raises TargetError when it failed, or when it takes too long."""
     now = inspect(walk.client, one.container)
-    verdict = _judged(walk, one, now)
     seconds = walk.clock.now() - one.at
+    verdict = _judged(walk, one, now)
+    if verdict.outcome == "failed" and seconds < RECOVERY and _may_recover(one, now):
+        verdict = Verdict("waiting", "unhealthy")
     if verdict.outcome == "failed":
         raise failure(walk, one, now, verdict.words)
     if verdict.outcome == "restarted":
@@ -103,6 +106,11 @@ def _judged(walk: Walk, one: Begun, now: Container | None) -> Verdict:
     must_finish = any(need.condition == "service_completed_successfully" for need in needs)
     must_be_healthy = any(need.condition == "service_healthy" for need in needs)
     return judge(now, one.restarts, must_finish, must_be_healthy)
+
+
+def _may_recover(one: Begun, now: Container | None) -> bool:
+    """Whether it ran before this walk and runs still, and its health may come from what was begun just now."""
+    return one.verb in ("keep", "resume") and now is not None and (now.status, now.health) == ("running", "unhealthy")
 
 
 def _forgiven(walk: Walk, one: Begun, now: Container | None, verdict: Verdict) -> Begun:

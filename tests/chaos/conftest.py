@@ -59,12 +59,17 @@ class Stack:
     client: Steady
     rows: list[Row]
     models: dict[str, str] = field(default_factory=lambda: {"chat": CHAT, "embed": EMBED, "other": OTHER})
+    said: str = ""
 
     def whole(self) -> None:
         """Brings everything back to how each test finds it."""
         self.walk.write(CHAT, EMBED, OTHER)
         self.walk.up("--no-verify").good()
         soon(lambda: not self.silent())
+
+    def up(self) -> None:
+        """`up`; what it said is kept."""
+        self.said = self.walk.up("--no-verify").good().err
 
     def silent(self) -> list[str]:
         """Names whose last request was not answered well."""

@@ -29,7 +29,7 @@ def killed(stack: Stack, name: str) -> None:
 def unhealthy(stack: Stack, name: str) -> None:
     stack.walk.fault(name, "unhealthy")
     soon(lambda: stack.walk.containers()[name].health == "unhealthy")
-    stack.walk.up("--no-verify").good()
+    stack.up()
 
 
 def hanging(stack: Stack, name: str) -> None:
@@ -44,7 +44,7 @@ def edited(stack: Stack, name: str) -> None:
     contexts = [words for n in (256, 512, 768) if (words := f"context: {n}") not in stack.models[name]]
     stack.models[name] = model(name, TINY, *task, random.choice(contexts))
     stack.walk.write(*stack.models.values())
-    stack.walk.up("--no-verify").good()
+    stack.up()
 
 
 FAULTS: Mapping[str, Callable[[Stack, str], None]] = {
@@ -100,4 +100,6 @@ def _round(stack: Stack, fault: str, name: str, found: Soak, say: Callable[[str]
     tally = found.tallies.setdefault(fault, Tally())
     tally.times, tally.slowest, tally.lost = tally.times + 1, max(tally.slowest, back), tally.lost + lost
     found.harmed += [f"{fault} of {name}: {words}" for words in harmed]
+    if harmed:
+        say(stack.said)
     say(f"{fault:<24} {name:<7} again after {back:5.1f} s, lost {lost:3} of its own, {len(harmed)} of others")

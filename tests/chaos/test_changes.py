@@ -120,7 +120,7 @@ def test_a_killed_up_is_mended_by_the_next(stack: Stack, now: Now) -> None:
 
 
 BROKEN = {
-    "gated": ("gated repository", "the model is gated"),
+    "gated": ("gated repository", "is gated"),
     "missing-model": ("missing model", "is not"),
     "oom-at-start": ("CUDA out of memory at start", "memory"),
     "exit137": ("killed while loading (137)", "was killed"),
