@@ -101,7 +101,9 @@ def _with_batch(setting: Setting, facts: Facts) -> Setting:
     """A batch takes a token of every request; and an encoder, which reads no prompt in parts, one of full context.
     vLLM refuses to start with less (config/scheduler.py, verify_max_model_len)."""
     least = max(setting.requests, 0 if facts.attention else setting.context)
-    return replace(setting, batched_tokens=max(setting.batched_tokens, least))
+    if setting.batched_tokens >= least:
+        return setting
+    return replace(setting, batched_tokens=least, in_flight=setting.in_flight * least // setting.batched_tokens)
 
 
 def _settings(model: Model, facts: Facts, base: Setting) -> Iterator[tuple[int, Graphs, Setting]]:

@@ -17,7 +17,7 @@ settings.register_profile("kit", deadline=None)
 settings.load_profile("kit")
 
 ROOT = Path(__file__).resolve().parent.parent
-KINDS = ("docker", "real")
+KINDS = ("docker", "chaos", "real")
 NOT_RUN = ("skipped", "xfailed", "xpassed")
 KIND_OF = pytest.StashKey[dict[str, str]]()  # a test's id -> its kind, of those that were chosen
 

@@ -120,10 +120,10 @@ def test_a_router_that_lost_its_only_worker_is_waited_for_when_that_is_replaced(
         at.write(model("chat", TINY))
         at.up().good()
         at.write(model("chat", TINY, "args: [--seed, '7']"))
-        at.hold("weights")
+        at.hold("load")
         up = at.begin("up", "--gpu", "gpu.json")
         soon(lambda: at.containers()["router"].health == "unhealthy")
-        at.release("weights")
+        at.release("load")
         assert ended(up).good()
 
 

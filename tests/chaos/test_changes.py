@@ -15,7 +15,7 @@ from tests.chaos.conftest import CHAT, EMBED, OTHER, TASKS, Stack, left_behind, 
 from tests.hubserver import HubServer
 from tests.walks import SMALL, TINY, Said, ended, free_port, interrupt, model, walk
 
-pytestmark = pytest.mark.docker
+pytestmark = pytest.mark.chaos
 
 Now = Callable[[], float]
 SHORTER = model("other", TINY, "context: 512")

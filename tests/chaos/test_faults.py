@@ -10,7 +10,7 @@ import pytest
 
 from tests.chaos.conftest import TASKS, Stack, soon
 
-pytestmark = pytest.mark.docker
+pytestmark = pytest.mark.chaos
 
 Now = Callable[[], float]
 
