@@ -116,9 +116,7 @@ def _card_lines(facts: Facts, setting: Setting, card: Card) -> list[Line]:
 
 def _weights_why(facts: Facts) -> str:
     read = "headers read" if facts.from_headers else "counted from config.json"
-    return (
-        f"{facts.parameters:,} parameters in {facts.quantization or facts.dtype}, {read}"
-    )
+    return f"{facts.parameters:,} parameters in {facts.quantization or facts.dtype}, {read}"
 
 
 def _adapter_lines(facts: Facts, setting: Setting, beside: int) -> list[Line]:
@@ -126,7 +124,8 @@ def _adapter_lines(facts: Facts, setting: Setting, beside: int) -> list[Line]:
     if not setting.lora_slots:
         return []
     slots = lora_bytes(facts, setting.lora_slots, setting.lora_rank)
-    return [Line("adapters", slots + beside, f"{setting.lora_slots} LoRA slots of rank {setting.lora_rank}")]
+    several = "s" if setting.lora_slots > 1 else ""
+    return [Line("adapters", slots + beside, f"{setting.lora_slots} LoRA slot{several} of rank {setting.lora_rank}")]
 
 
 def _sampler_lines(facts: Facts, setting: Setting, card: Card, known: Constants) -> list[Line]:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import shutil
+from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +18,8 @@ from kit.gpu import from_size
 from kit.manifest import Manifest
 from kit.plan import plan
 from kit.workers import Asked
-from tests.modelfiles import TINY, lora_shapes, tiny_shapes
+from tests.modelfiles import TINY, lora_shapes, safetensors, tiny_files, tiny_shapes
+from tests.typed import kit
 
 BASE = "org/tiny-1b-instruct"
 FACTS = from_config(BASE, None, TINY, tiny_shapes())
@@ -113,3 +118,72 @@ def test_a_plan_refuses_it_before_anything_is_priced() -> None:
         plan(asked(adapter(use_dora=True, r=2000)))
     assert [problem.path for problem in caught.value.problems] == [("models", 0, "adapters", 0, "source")] * 2
     assert caught.value.exit_code == 6
+
+
+# ---- as it is typed
+
+
+MANIFEST = """\
+gpu: {memory: 8GiB}
+models:
+  - name: chat
+    source: ./tiny-1b
+    context: 256
+    adapters:
+      - name: code
+        source: ./code
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A manifest with a tiny model and an adapter of it, in folders."""
+    (tmp_path / "monogpu.yaml").write_text(MANIFEST)
+    peft = {"peft_type": "LORA", "r": 8, "base_model_name_or_path": "org/tiny-1b", "target_modules": ["q_proj"]}
+    weights = safetensors(lora_shapes())
+    for name, files in {
+        "tiny-1b": tiny_files(),
+        "code": {"adapter_config.json": json.dumps(peft).encode(), "adapter_model.safetensors": weights},
+    }.items():
+        (tmp_path / name).mkdir()
+        for file, body in files.items():
+            (tmp_path / name / file).write_bytes(body)
+    return tmp_path
+
+
+def change(folder: Path, **words: object) -> None:
+    file = folder / "code" / "adapter_config.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | words))
+
+
+def test_a_good_adapter_is_a_line_of_the_bill(folder: Path) -> None:
+    (share,) = kit("plan", "--json", at=folder).good().json["shares"]
+    assert "1 LoRA slot of rank 8" in [line["why"] for line in share["lines"]]
+
+
+@pytest.mark.parametrize(
+    ("spoil", "said"),
+    [
+        (
+            lambda at: change(at, base_model_name_or_path="Qwen/Qwen2.5-7B"),
+            "'code' belongs to another base: trained on",
+        ),
+        (lambda at: change(at, r=1024), "'code' has rank 1024, and vLLM takes at most 512"),
+        (lambda at: change(at, use_dora=True), "'code' uses DoRA"),
+        (lambda at: change(at, r="many"), "adapter_config.json says r: 'many'"),
+        (lambda at: (at / "code" / "adapter_model.safetensors").unlink(), "no adapter_model.safetensors there"),
+        (lambda at: (at / "code" / "adapter_config.json").unlink(), "no adapter_config.json there"),
+        (lambda at: (at / "code" / "adapter_model.safetensors").write_bytes(b"short"), "is no whole safetensors file"),
+        (lambda at: shutil.rmtree(at / "code"), "does not exist"),
+    ],
+)
+def test_what_is_wrong_with_an_adapter_is_said_at_its_line(
+    folder: Path, spoil: Callable[[Path], object], said: str
+) -> None:
+    spoil(folder)
+    for verb in ("plan", "render"):
+        refused = kit(verb, at=folder)
+        assert refused.code == 6
+        assert "monogpu.yaml:8:17: models[0].adapters[0].source: " in refused.err
+        assert said in refused.err
+    assert not (folder / "docker-compose.yaml").exists()

@@ -141,3 +141,11 @@ def test_only_the_front_is_published_and_another_model_makes_it_anew(running: Wa
     running.up().good()
     assert {name for name, each in running.ids().items() if name in ids and each != ids[name]} == {"front"}
     assert post(running, "/v1/rerank", {"model": "extra", "query": "a", "documents": ["b"]}).status_code == 200
+
+
+def test_compose_alone_starts_it_and_the_kit_keeps_that(running: Walk) -> None:
+    running.compose("down")
+    running.compose("up", "-d", "--wait")
+    theirs = running.ids()
+    assert running.up("--json").good().json["verification"]["ok"]
+    assert running.ids() == theirs

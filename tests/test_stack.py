@@ -6,7 +6,7 @@ from hypothesis import given
 from kit import __version__
 from kit.bill import Plan
 from kit.errors import ManifestError
-from kit.labels import probes_of
+from kit.labels import ROLE, probes_of
 from kit.manifest import Adapter
 from kit.stack import Device, Probe, Secret, Service, Stack, assemble
 from tests.strategies import HOST, model, plan, plans, share
@@ -69,7 +69,8 @@ def test_the_router_alone_is_published(made: Plan) -> None:
 def test_every_service_is_confined_and_bounded(made: Plan) -> None:
     for one in assemble(made).services:
         assert (one.cap_drop, one.security_opt, one.init) == (("ALL",), ("no-new-privileges:true",), True)
-        assert one.restart == "on-failure:3"
+        once = dict(one.labels).get(ROLE) == "fetch"
+        assert one.restart == ("on-failure:3" if once else "unless-stopped")
         assert one.logs.bytes * one.logs.files <= 64 * 2**20
 
 

@@ -57,6 +57,7 @@ def service(plan: Plan, workers: tuple[str, ...]) -> Service:
         depends_on=tuple((worker, "service_healthy") for worker in workers),
         user=USER,
         read_only=True,
+        restart="unless-stopped",
         labels=((ROLE, "router"),),
     )
 
