@@ -18,7 +18,7 @@ from kit.gpu import Gpu
 from kit.memory import Measured
 from kit.units import gib
 
-HEAD = "# Written by `monogpu-kit calibrate`: what each worker really takes. `plan` uses it; removed, it is forgotten.\n"
+HEAD = "# Written by `monogpu-kit calibrate`: what each worker really takes. Remove the file, and `plan` forgets it.\n"
 AGAIN = "`monogpu-kit calibrate` measures again; or remove monogpu.lock.yaml"
 
 

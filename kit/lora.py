@@ -2,7 +2,8 @@
 
 Theory. For every slot and every linear layer vLLM reserves A (rank x in) and B (out x rank) when the model is loaded,
 whether adapters exist or not (lora/layers/base_linear.py, column_parallel_linear.py). Layers that are fused on the card
-keep a pair for each part, so the file's own tensors give the count: each takes rank x (in + out) elements.
+keep a pair for each part, so the file's own tensors give the count: each takes rank x (in + out) elements. Counted in
+a running vLLM 0.32 for a small tied Llama: the same to the byte.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ ADAPTED_VOCABULARY = (
     "NemotronForCausalLM", "NemotronHForCausalLM", "Phi3ForCausalLM", "PhiMoEForCausalLM", "Qwen3ForCausalLM",
     "Qwen3MoeForCausalLM", "SolarForCausalLM", "TeleChat3ForCausalLM",
 )  # fmt: skip
-# Its tied head is the embedding itself, which is then adapted once more beside the logits.
+# Its tied head is the embedding itself, which is then adapted once more beside the logits (0.26; no longer in 0.32).
 SHARED_HEAD = ("Qwen3ForCausalLM",)
 
 _VOCABULARY = ("embed_tokens", "lm_head", "wte", "word_embeddings")

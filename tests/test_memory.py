@@ -70,9 +70,9 @@ def test_every_line_has_a_reason_and_bytes() -> None:
 
 def test_more_requests_and_longer_batches_never_cost_less() -> None:
     reading = READINGS[0]
-    few = sum(l.bytes for l in rest_lines(reading.facts, replace(reading.setting, requests=8), HOPPER))
-    many = sum(l.bytes for l in rest_lines(reading.facts, replace(reading.setting, requests=64), HOPPER))
-    long = sum(l.bytes for l in rest_lines(reading.facts, replace(reading.setting, batched_tokens=8192), HOPPER))
+    few = sum(line.bytes for line in rest_lines(reading.facts, replace(reading.setting, requests=8), HOPPER))
+    many = sum(line.bytes for line in rest_lines(reading.facts, replace(reading.setting, requests=64), HOPPER))
+    long = sum(line.bytes for line in rest_lines(reading.facts, replace(reading.setting, batched_tokens=8192), HOPPER))
     assert few < many
     assert few < long
 

@@ -1,4 +1,4 @@
-"""What the kit promised on a real card, and what the driver said: scripts/record-gpu on an H200, ballast for 16 and 24 GB."""
+"""What the kit promised on a real card, and what the driver said: scripts/record-gpu on an H200, 16 and 24 GB of it."""
 
 from __future__ import annotations
 

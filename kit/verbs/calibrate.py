@@ -120,9 +120,8 @@ def _measure(
                 evidence=str(counts["first_failure"]),
             )
         if counts["failed"]:
-            output.say(
-                f"  {counts['failed']} of {counts['done'] + counts['failed']} requests failed: {counts['first_failure']}"
-            )
+            asked = counts["done"] + counts["failed"]
+            output.say(f"  {counts['failed']} of {asked} requests failed: {counts['first_failure']}")
         loaded = _held(project, client, share.service)
         log = "\n".join(compose.logs(name, client, share.service, tail=10_000))
     finally:

@@ -38,7 +38,7 @@ def test_each_check_is_a_line_and_a_name_is_said_once() -> None:
 
 def test_what_failed_is_marked_and_counted() -> None:
     lines = printed(Verification("http://127.0.0.1:30000", (*GOOD, BAD)))
-    assert [line for line in lines if line.startswith("✗")][0].split()[1:4] == ["embed", "gives", "vectors"]
+    assert next(line for line in lines if line.startswith("✗")).split()[1:4] == ["embed", "gives", "vectors"]
     assert "a vector holds NaN or infinity" in "\n".join(lines)
     assert lines[-1] == "1 of 4 checks failed (1.9 s)"
 

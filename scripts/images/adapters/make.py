@@ -58,7 +58,8 @@ def write(folder: Path, layer: int, a, b, rank: int) -> None:
     place = f"base_model.model.model.layers.{layer}.mlp.down_proj"
     matrix_a, matrix_b = torch.zeros(rank, len(a)), torch.zeros(len(b), rank)
     matrix_a[0], matrix_b[:, 0] = a, b
-    save_file({f"{place}.lora_A.weight": matrix_a, f"{place}.lora_B.weight": matrix_b}, folder / "adapter_model.safetensors")
+    weights = {f"{place}.lora_A.weight": matrix_a, f"{place}.lora_B.weight": matrix_b}
+    save_file(weights, folder / "adapter_model.safetensors")
     config = {
         "peft_type": "LORA", "task_type": "CAUSAL_LM", "base_model_name_or_path": BASE, "r": rank, "lora_alpha": rank,
         "target_modules": ["down_proj"], "layers_to_transform": [layer], "bias": "none", "lora_dropout": 0.0,
