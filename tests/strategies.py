@@ -151,7 +151,9 @@ MOUNTS = st.one_of(
 def services(name: str) -> st.SearchStrategy[Service]:
     """A service with anything in any field."""
     pairs = st.dictionaries(VARIABLE, TEXT | SECRET, max_size=3).map(lambda found: tuple(found.items()))
-    labels = st.dictionaries(WORD, TEXT, max_size=3).map(lambda found: tuple(found.items()))
+    # Compose takes a key `x-...` for an extension, in labels too; the kit's own begin with `monogpu.`.
+    keys = WORD.filter(lambda word: not word.startswith("x-"))
+    labels = st.dictionaries(keys, TEXT, max_size=3).map(lambda found: tuple(found.items()))
     return st.builds(
         Service,
         name=st.just(name),
