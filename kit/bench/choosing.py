@@ -1,0 +1,78 @@
+"""Which models are loaded, how hard, and with what prompts: what all experiments ask of a plan. Pure."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from kit.bench.load import Load, Prompts
+from kit.bench.trials import Wish
+from kit.bill import Share
+from kit.errors import ManifestError, Problem
+from kit.manifest import Model
+
+SPARE = 16  # tokens left free in a context, for what a tokenizer adds
+
+
+def loadable(wish: Wish) -> tuple[Model, ...]:
+    """The models that `vllm bench serve` can load: they answer with text or with vectors."""
+    return tuple(
+        model for model in wish.manifest.models if model.engine == "vllm" and model.task in ("generate", "embed")
+    )
+
+
+def left_out(wish: Wish) -> tuple[str, ...]:
+    """What is said of the others."""
+    taken = loadable(wish)
+    others = [model for model in wish.manifest.models if model not in taken]
+    return tuple(f"{m.name} is not loaded: `vllm bench serve` asks no {m.engine} model to {m.task}" for m in others)
+
+
+def single(wish: Wish) -> Model | None:
+    """The one model of an experiment that takes one; None when none makes text. Raises ManifestError for a name that
+    is not there."""
+    texts = [model for model in loadable(wish) if model.task == "generate"]
+    if not wish.model:
+        return texts[0] if texts else None
+    found = next((model for model in texts if model.name == wish.model), None)
+    if found is None:
+        names = ", ".join(model.name for model in texts) or "none here makes text"
+        raise ManifestError(Problem(f"--model {wish.model} cannot be taken", f"needed: one of {names}"))
+    return found
+
+
+def share_of(wish: Wish, model: Model) -> Share:
+    """The first worker of a model."""
+    return next(share for share in wish.plan.shares if share.model.name == model.name)
+
+
+def at_once(wish: Wish, model: Model) -> int:
+    """As many requests at once as the worker takes, at most the effort's."""
+    return max(min(wish.effort.concurrency, share_of(wish, model).requests), 1)
+
+
+def plain(wish: Wish, model: Model) -> Prompts:
+    """Random prompts, of the effort's size or half of the context each."""
+    most = max((share_of(wish, model).context - SPARE) // 2, 1)
+    input, output = wish.effort.tokens
+    return Prompts(min(input, most), 0 if model.task == "embed" else min(output, most))
+
+
+def load(
+    wish: Wish,
+    model: Model,
+    prompts: Prompts | None = None,
+    concurrency: int | None = None,
+    door: Literal["router", "worker"] = "router",
+) -> Load:
+    """A load on a model whose count is set later."""
+    task: Literal["generate", "embed"] = "embed" if model.task == "embed" else "generate"
+    return Load(
+        name=model.name,
+        service=share_of(wish, model).service,
+        task=task,
+        prompts=prompts or plain(wish, model),
+        concurrency=concurrency or at_once(wish, model),
+        count=0,
+        door=door,
+        goodput=wish.goodput if task == "generate" else (),
+    )

@@ -1,0 +1,66 @@
+"""`policy`: how should requests be spread over the replicas of a model?"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from kit.bench.choosing import load, share_of, single
+from kit.bench.load import Prompts
+from kit.bench.trials import Protocol, Stand, Trial, Value, View, Wish
+from kit.manifest import Model
+from kit.rules import POLICIES
+from kit.units import MIB
+
+QUESTION = "How should requests be spread over two replicas, when prompts share prefixes?"
+VARIES = "the router's policy; and, from condition to condition, how many prefixes are in use"
+NOT_FOR_MANY = ("manual", "passthrough")  # they need a client that says where to go
+REPLICAS = 2
+REST, OUTPUT = 32, 32
+ASKED = 3  # how often each prefix is asked for
+# The working set, as a share of what one replica's cache holds.
+SETS = {"small": 1 / 16, "medium": 1.0, "large": 2.0}
+MOST_AT_ONCE = 16
+
+
+def protocol(wish: Wish) -> Protocol:
+    """Two replicas of one model, whose caches hold few prefixes, under every policy and three working sets."""
+    model = single(wish)
+    if model is None:
+        return Protocol("policy", QUESTION, VARIES, (), remarks=("no model here makes text",))
+    share = share_of(wish, model)
+    prefix = min(2048, share.context // 2, wish.effort.most_tokens // 2)
+    holds = max(wish.effort.prefixes, -(-share.context // prefix))  # a cache holds one full context at least
+    concurrency = min(MOST_AT_ONCE, wish.effort.concurrency, share.requests * REPLICAS)
+    memory = _memory(wish, model, holds * prefix)
+    policies = [p for p in POLICIES[wish.manifest.router.engine] if p not in NOT_FOR_MANY]
+    policies = [p for p in policies if not wish.policies or p in wish.policies]
+    stands = {policy: _stand(wish, model, memory, policy) for policy in policies}
+    trials, views = [], []
+    for name, share_of_cache in SETS.items():
+        prefixes = max(round(holds * share_of_cache), 2)
+        count = max(prefixes * ASKED, 3 * concurrency) // prefixes * prefixes
+        prompts = Prompts(prefix + REST, OUTPUT, prefix, prefixes)
+        one = replace(load(wish, model, prompts, concurrency), count=count)
+        trials += [Trial(f"{name}-{policy}", stand, (one,)) for policy, stand in stands.items()]
+        arms = tuple((policy, f"{name}-{policy}", None) for policy in policies)
+        condition = f"{prefixes} prefixes of {prefix} tokens; one cache holds about {holds}"
+        views.append(View(f"{name} working set", condition, "req/s", "higher", Value("requests"), arms))
+    held = (
+        f"two replicas of {model.name}, {concurrency} at once, {REST} tokens after the prefix, {OUTPUT} out",
+        "every run has prefixes of its own: what lies in the caches from before is of no use",
+    )
+    return Protocol("policy", QUESTION, VARIES, held, tuple(trials), tuple(views), wish.effort.rounds)
+
+
+def _memory(wish: Wish, model: Model, tokens: int) -> int:
+    """A worker's footprint with a cache of about so many tokens, in whole MiB."""
+    share = share_of(wish, model)
+    a_token = share.kv_bytes / share.kv_tokens
+    wanted = max(tokens, share.context) * a_token
+    return int((share.total_bytes - share.kv_bytes + wanted) / MIB + 1) * MIB
+
+
+def _stand(wish: Wish, model: Model, memory: int, policy: str) -> Stand:
+    only = model.model_copy(update={"replicas": REPLICAS, "adapters": (), "memory": memory})
+    router = wish.manifest.router.model_copy(update={"policy": policy})
+    return Stand(f"two replicas, {policy}", wish.manifest.model_copy(update={"models": (only,), "router": router}))

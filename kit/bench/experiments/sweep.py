@@ -1,0 +1,57 @@
+"""`sweep`: how much does each model serve, and how fast, as the load grows?"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from kit.bench.choosing import left_out, load, loadable
+from kit.bench.load import Load
+from kit.bench.trials import Protocol, Trial, Value, View, Wish
+
+QUESTION = "How much does each model serve, and how fast, as the load grows?"
+
+
+def protocol(wish: Wish) -> Protocol:
+    """Every model alone, then all at once, at rising concurrency, or at the wished rates."""
+    models = loadable(wish)
+    axis = "requests a second" if wish.rates else "requests at once"
+    loads = {model.name: load(wish, model) for model in models}
+    most = max((one.concurrency for one in loads.values()), default=1)
+    places = wish.rates or tuple(float(level) for level in levels(most, wish.effort.levels))
+    groups: dict[str, tuple[Load, ...]] = {name: (one,) for name, one in loads.items()}
+    if len(models) > 1:
+        groups["together"] = tuple(loads.values())
+    trials, views = [], []
+    for name, mine in groups.items():
+        arms = []
+        for place in places:
+            if not wish.rates and place > max(one.concurrency for one in mine):
+                continue
+            key = f"{name}-{place:g}"
+            trials.append(Trial(key, wish.given, tuple(_at(one, place, wish) for one in mine), wish.effort.seconds))
+            arms.append((f"{place:g}", key, place))
+        kind = "embeddings: prompt tokens" if all(one.task == "embed" for one in mine) else "output tokens"
+        said = "every model loaded at once" if name == "together" else f"{name} alone, {kind}"
+        view = View(name, said, "tok/s", "higher", Value("tokens"), tuple(arms), "curve", axis)
+        views += [view, replace(view, unit="req/s", value=Value("goodput"))] if _has_goodput(mine) else [view]
+    held = (*(f"{one.name}: {one.prompts}" for one in loads.values()), "the stack as given, through the router")
+    varies = f"the load: {axis}"
+    return Protocol(
+        "sweep", QUESTION, varies, held, tuple(trials), tuple(views), wish.effort.rounds, remarks=left_out(wish)
+    )
+
+
+def levels(most: int, count: int) -> tuple[int, ...]:
+    """1, 4, 16, ... and `most`; the first and the last of them where only so many are wanted."""
+    found = [4**power for power in range(16) if 4**power < most] + [most]
+    return tuple(found) if len(found) <= count else (found[0], found[-1])
+
+
+def _at(one: Load, place: float, wish: Wish) -> Load:
+    if wish.rates:
+        return replace(one, rate=place)
+    return replace(one, concurrency=min(int(place), one.concurrency))
+
+
+def _has_goodput(loads: tuple[Load, ...]) -> bool:
+    return bool(loads) and all(one.goodput for one in loads)

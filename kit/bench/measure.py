@@ -1,0 +1,181 @@
+"""What `vllm bench serve` left -> figures. Pure.
+
+Several processes send one load, and several loads run at once; none begins or ends with the others. So tokens are
+counted while every process was at full strength: from the moment when the last of them had begun until the moment when
+the first of them had sent its last request. Requests are counted over the whole run, and latencies are those of all
+requests. A load of embeddings says no moments: its rates are vLLM's own.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from math import floor
+from typing import Any
+
+from kit.bench.loader import SAMPLE_SECONDS
+from kit.bench.results import Figures, Percentiles
+from kit.errors import Problem, TargetError
+
+SATURATED = 0.75  # of a core
+LEAST_SECONDS = 1.5
+LISTS = ("input_lens", "output_lens", "ttfts", "itls", "latencies", "start_times", "queue_times", "generated_texts")
+
+
+@dataclass(frozen=True)
+class Request:
+    """One that was answered. Seconds on the host's monotonic clock, which all containers share; `itls` are the gaps
+    between the parts of the answer, after the first."""
+
+    start: float
+    ttft: float
+    itls: tuple[float, ...]
+    output: int
+
+    @property
+    def end(self) -> float:
+        return self.start + self.ttft + sum(self.itls)
+
+    @property
+    def tpot(self) -> float | None:
+        """Seconds a token after the first, as vLLM counts it; None for an answer of one token."""
+        return sum(self.itls) / (self.output - 1) if self.output > 1 else None
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One process's JSON: `said` are its own sums, `requests` is () where it says no moments."""
+
+    said: Mapping[str, Any]
+    requests: tuple[Request, ...]
+    failed: int
+    error: str = ""
+
+
+def parse(text: str) -> Answer:
+    """The JSON of one process. Raises TargetError when it is not vLLM's."""
+    try:
+        data = json.loads(text)
+        said = {key: value for key, value in data.items() if key not in LISTS and key != "errors"}
+        completed = int(said["completed"])
+    except (ValueError, KeyError, AttributeError) as error:
+        raise TargetError(Problem("the result of `vllm bench serve` cannot be read", str(error))) from None
+    errors = [error for error in data.get("errors", ()) if error]
+    failed = int(said.get("failed", int(said.get("num_prompts", completed)) - completed))
+    return Answer(said, tuple(_requests(data)), failed, errors[0] if errors else "")
+
+
+def _requests(data: Mapping[str, Any]) -> Iterable[Request]:
+    if "start_times" not in data or "itls" not in data:
+        return
+    rows = zip(data["start_times"], data["ttfts"], data["itls"], data["output_lens"], data["errors"], strict=True)
+    for start, ttft, itls, output, error in rows:
+        if output and not error:
+            yield Request(start, ttft, tuple(itls), output)
+
+
+def window(answers: Sequence[Answer]) -> tuple[float, float] | None:
+    """The moments between which all that tell moments were at full strength; None when there are none."""
+    told = [answer.requests for answer in answers if answer.requests]
+    begin = max((min(request.start for request in requests) for requests in told), default=0.0)
+    end = min((max(request.start for request in requests) for requests in told), default=0.0)
+    return (begin, end) if end > begin else None
+
+
+def figures(answers: Sequence[Answer], within: tuple[float, float] | None = None) -> Figures:
+    """The figures of one load's processes. `within` is the window of all loads of the run; without one, vLLM's own
+    sums stand. Raises TargetError when no request was answered."""
+    completed = sum(int(answer.said["completed"]) for answer in answers)
+    failed = sum(answer.failed for answer in answers)
+    if not completed:
+        why = next((answer.error for answer in answers if answer.error), "")
+        raise TargetError(Problem("no request of the load was answered", "its first error:"), evidence=why)
+    requests = [request for answer in answers for request in answer.requests]
+    tokens = _tokens(requests, within) if within and requests else _own_tokens(answers)
+    good = [answer.said.get("request_goodput") for answer in answers]
+    return Figures(
+        tokens=tokens,
+        requests=_finished(answers, requests),
+        completed=completed,
+        failed=failed,
+        goodput=None if None in good else sum(float(one) for one in good if one is not None),
+        ttft=percentiles([request.ttft for request in requests]),
+        tpot=percentiles([tpot for request in requests if (tpot := request.tpot) is not None]),
+        e2el=percentiles([r.end - r.start for r in requests]) or _own_percentiles(answers),
+    )
+
+
+def _tokens(requests: Iterable[Request], within: tuple[float, float]) -> float:
+    """Tokens a second in a window. A part of an answer may hold several: all parts of an answer count alike."""
+    begin, end = within
+    tokens = 0.0
+    for request in requests:
+        moments = accumulate(request.itls, initial=request.start + request.ttft)
+        inside = sum(1 for moment in moments if begin <= moment < end)
+        tokens += inside * request.output / (len(request.itls) + 1)
+    return tokens / (end - begin)
+
+
+def _own_tokens(answers: Sequence[Answer]) -> float:
+    """As vLLM sums them; prompt tokens where the answer is a vector."""
+    name = "output_throughput" if "output_throughput" in answers[0].said else "total_token_throughput"
+    return sum(float(answer.said[name]) for answer in answers)
+
+
+def _finished(answers: Sequence[Answer], requests: Sequence[Request]) -> float:
+    """Answered requests a second, from the first one's start to the last one's end."""
+    if not requests:
+        return sum(float(answer.said["request_throughput"]) for answer in answers)
+    return len(requests) / (max(r.end for r in requests) - min(r.start for r in requests))
+
+
+def _own_percentiles(answers: Sequence[Answer]) -> Percentiles | None:
+    """Of a single process; several cannot be merged."""
+    said = answers[0].said
+    if len(answers) > 1 or "p50_e2el_ms" not in said:
+        return None
+    return Percentiles(*(float(said[f"p{p}_e2el_ms"]) for p in (50, 90, 99)))
+
+
+def percentiles(seconds: Sequence[float]) -> Percentiles | None:
+    """In milliseconds, interpolated between the nearest two as numpy does; None of nothing."""
+    if not seconds:
+        return None
+    ordered = sorted(seconds)
+    return Percentiles(*(_percentile(ordered, share) * 1e3 for share in (0.5, 0.9, 0.99)))
+
+
+def _percentile(ordered: Sequence[float], share: float) -> float:
+    place = share * (len(ordered) - 1)
+    below = floor(place)
+    above = min(below + 1, len(ordered) - 1)
+    return ordered[below] + (ordered[above] - ordered[below]) * (place - below)
+
+
+def together(models: Mapping[str, Figures]) -> Figures:
+    """The sum of models that ran at once. Latencies of different models are not mixed."""
+    all = list(models.values())
+    good = [one.goodput for one in all]
+    return Figures(
+        tokens=sum(one.tokens for one in all),
+        requests=sum(one.requests for one in all),
+        completed=sum(one.completed for one in all),
+        failed=sum(one.failed for one in all),
+        goodput=sum(one for one in good if one is not None) if None not in good else None,
+    )
+
+
+def saturated(cpu: Sequence[float], duration: float) -> bool:
+    """Whether a process had no time left of its core while it sent its load, for `duration` seconds at the end of what
+    `cpu` samples. Too short a load tells nothing."""
+    sending = sorted(cpu[-max(int(duration / SAMPLE_SECONDS), 1) :])
+    return duration >= LEAST_SECONDS and bool(sending) and sending[len(sending) // 2] >= SATURATED
+
+
+def slim(text: str) -> tuple[str, str]:
+    """vLLM's JSON in two: its sums, and its lists of every request. Together they are what it left."""
+    data = json.loads(text)
+    lists = {key: data.pop(key) for key in (*LISTS, "errors") if key in data}
+    return json.dumps(data, indent=1) + "\n", json.dumps(lists) + "\n"

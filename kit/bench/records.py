@@ -1,0 +1,131 @@
+"""What a benchmark writes down while it works: a line of JSON for everything that it saw. Pure.
+
+The lines are the benchmark's memory: whatever ends it, the same command reads them and goes on behind them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from kit.bench.results import Figures, Percentiles, Phase
+from kit.bench.sizing import Size
+from kit.errors import Problem, TargetError
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A run. `digest` is that of what was asked, `seconds` with everything around the load, `sending` of the load
+    alone, `started` how long the stack took to start, for a trial that starts it."""
+
+    key: str
+    digest: str
+    seconds: float
+    sending: float = 0.0
+    models: dict[str, Figures] = field(default_factory=dict)
+    started: float | None = None
+    phases: tuple[Phase, ...] = ()
+    raw: tuple[str, ...] = ()
+    commands: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Looked:
+    """A first look at the trial `key` ("router.direct-48")."""
+
+    key: str
+    digest: str
+    size: Size
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Stood:
+    """A stack was brought up in so many seconds; `workers` are its workers, 0 when they were kept."""
+
+    key: str
+    seconds: float
+    workers: int
+
+
+@dataclass(frozen=True)
+class Told:
+    """How long the rest would take, said before the first run; and how long it took, at the end."""
+
+    told: float
+    took: float | None = None
+
+
+@dataclass(frozen=True)
+class Began:
+    """The first line: when, and a number that makes this benchmark's prompts unlike any other's."""
+
+    at: str
+    nonce: int
+
+
+@dataclass(frozen=True)
+class Held:
+    """What the workers of the stack as given held, in bytes, once they had been loaded."""
+
+    bytes: dict[str, int]
+
+
+Record = Ran | Looked | Stood | Told | Began | Held
+KINDS = {"ran": Ran, "looked": Looked, "stood": Stood, "told": Told, "began": Began, "held": Held}
+
+
+def line(record: Record) -> str:
+    """One line of JSON."""
+    kind = next(name for name, type_ in KINDS.items() if isinstance(record, type_))
+    return json.dumps({"kind": kind, **asdict(record)}, ensure_ascii=False) + "\n"
+
+
+def read(text: str, place: str) -> tuple[Record, ...]:
+    """The records of a file. A last line that was not finished is none. Raises TargetError for a broken one."""
+    lines = text.splitlines(keepends=True)
+    whole = [line for line in lines if line.endswith("\n") and line.strip()]
+    return tuple(_read(line, f"{place}:{number}") for number, line in enumerate(whole, 1))
+
+
+def _read(line: str, place: str) -> Record:
+    try:
+        data = json.loads(line)
+        return _made(data.pop("kind"), data)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        what = f"{type(error).__name__}: {error}"
+        raise TargetError(
+            Problem(f"{place} is no record of a benchmark", what, "choose another folder with -o")
+        ) from None
+
+
+def _made(kind: str, data: dict[str, Any]) -> Record:
+    if kind == "looked":
+        size = Size(*(tuple(data["size"][name]) for name in ("rates", "processes")))
+        return Looked(data["key"], data["digest"], size, data["seconds"])
+    if kind != "ran":
+        made: Record = KINDS[kind](**data)
+        return made
+    models = {name: figures_of(figures) for name, figures in data.pop("models").items()}
+    phases = tuple(Phase(**phase) for phase in data.pop("phases"))
+    return Ran(
+        **{**data, "models": models, "phases": phases, "raw": tuple(data["raw"]), "commands": tuple(data["commands"])}
+    )
+
+
+def figures_of(data: dict[str, Any]) -> Figures:
+    """Figures from their JSON."""
+    latencies = {name: Percentiles(**data[name]) if data.get(name) else None for name in ("ttft", "tpot", "e2el")}
+    return Figures(**{**data, **latencies})
+
+
+def runs(records: Iterable[Record]) -> dict[str, Ran]:
+    """Key -> run."""
+    return {record.key: record for record in records if isinstance(record, Ran)}
+
+
+def sizes(records: Iterable[Record]) -> dict[str, Size]:
+    """Trial -> what a look at it found."""
+    return {record.key: record.size for record in records if isinstance(record, Looked)}

@@ -1,0 +1,74 @@
+"""How many requests a load sends, and from how many processes: so that a run takes the time it should. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import ceil
+
+from kit.bench.load import Load
+from kit.bench.trials import Trial
+
+MOST_PROCESSES = 8
+WORTH_SPLITTING = 16  # requests at once
+
+
+@dataclass(frozen=True)
+class Size:
+    """What a first look at a trial found: the requests a second of each of its loads, and the processes they need."""
+
+    rates: tuple[float, ...]
+    processes: tuple[int, ...]
+
+
+def first_look(trial: Trial, processes: Sequence[int] | None = None) -> Trial:
+    """The trial with few requests: twice as many as are sent at once."""
+    shares = processes or (1,) * len(trial.loads)
+    loads = (
+        replace(load, count=max(2 * load.concurrency, 4), processes=n)
+        for load, n in zip(trial.loads, shares, strict=True)
+    )
+    return replace(trial, loads=tuple(loads))
+
+
+def second_look(trial: Trial, found: Size, seconds: float) -> Trial:
+    """The trial for so many seconds: long enough to see whether the processes that send it keep up."""
+    loads = (_counted(load, rate, seconds, n) for load, rate, n in zip(trial.loads, *_columns(found), strict=True))
+    return replace(trial, loads=tuple(loads))
+
+
+def more(load: Load, cores: int) -> int:
+    """Twice as many processes, as far as it makes sense."""
+    most = min(MOST_PROCESSES, max(cores // 2, 1), load.concurrency // (WORTH_SPLITTING // 4))
+    return min(load.processes * 2, most) if load.concurrency >= WORTH_SPLITTING else load.processes
+
+
+def sized(trial: Trial, found: Mapping[str, Size], trials: Sequence[Trial]) -> Trial:
+    """The trial as it is run: counts as its protocol fixed them, or for its seconds at the rates that were found, the
+    slowest of its group's. The trials of a group are sent by equally many processes."""
+    if not trial.seconds:
+        return trial
+    group = [t for t in trials if t.key == trial.key or (trial.group and t.group == trial.group)]
+    sizes = [found[one.key] for one in group if one.key in found]
+    loads = []
+    for index, load in enumerate(trial.loads):
+        rate = min(size.rates[index] for size in sizes)
+        loads.append(_counted(load, rate, trial.seconds, max(size.processes[index] for size in sizes)))
+    return replace(trial, loads=tuple(loads))
+
+
+def _counted(load: Load, rate: float, seconds: float, processes: int) -> Load:
+    rate = min(rate, load.rate) if load.rate else rate
+    return replace(load, count=max(ceil(rate * seconds), 2 * load.concurrency, 4), processes=processes)
+
+
+def _columns(found: Size) -> tuple[tuple[float, ...], tuple[int, ...]]:
+    return found.rates, found.processes
+
+
+def expected_seconds(trial: Trial, found: Mapping[str, Size]) -> float | None:
+    """How long a sized trial will send; None when nobody looked."""
+    size = found.get(trial.key)
+    if size is None:
+        return None
+    return max((load.count / rate for load, rate in zip(trial.loads, size.rates, strict=True) if rate), default=0.0)

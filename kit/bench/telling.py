@@ -1,0 +1,118 @@
+"""How long the rest will take, told from what was seen so far. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from kit.bench.records import Ran, Record, Stood, runs, sizes
+from kit.bench.sizing import Size, expected_seconds, sized
+from kit.bench.trials import Protocol, Stand, Step, Trial, schedule
+
+AROUND = 2.5  # seconds of a run beside its load: prompts are made, a tokenizer is read
+A_WORKER = 45.0  # seconds of a worker's start where none was seen
+ROUTER = 12.0  # seconds of a change that touches the router alone, with the load's return to the network
+FIXED = 10.0  # seconds of a trial whose count is fixed, where none was seen
+LOOK = 4.0  # seconds of a first look beside its load
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What is known of the times: sizes of trials, runs, and starts."""
+
+    sizes: Mapping[str, Size]
+    ran: Mapping[str, Ran]
+    stood: tuple[Stood, ...]
+
+
+def seen(records: Iterable[Record]) -> Seen:
+    """From the records."""
+    all = tuple(records)
+    return Seen(sizes(all), runs(all), tuple(record for record in all if isinstance(record, Stood)))
+
+
+def left(protocols: Sequence[Protocol], known: Seen, now: Stand | None) -> float:
+    """Seconds until everything is done that is not, when the stack of `now` stands."""
+    total, looked = 0.0, set(known.sizes)
+    for protocol in protocols:
+        for step in schedule(protocol):
+            if step.key in known.ran:
+                continue
+            total += _stand_seconds(step, known, now)
+            now = step.trial.stand
+            name = f"{protocol.name}.{step.trial.key}"
+            if step.trial.seconds and name not in looked:
+                looked.add(name)
+                total += LOOK + step.trial.seconds / 4
+            total += _run_seconds(protocol, step.trial, known)
+    return total
+
+
+def _stand_seconds(step: Step, known: Seen, now: Stand | None) -> float:
+    stand = step.trial.stand
+    if stand.anew:
+        return 0.0  # the start is the run
+    if now is not None and now.key == stand.key:
+        return 0.0
+    if now is not None and not now.anew and only_router(now, stand):
+        return _median([one.seconds for one in known.stood if not one.workers], ROUTER)
+    return start_seconds(stand, known)
+
+
+def start_seconds(stand: Stand, known: Seen) -> float:
+    """How long a stack takes to start: as it did, or as others did for each of their workers."""
+    same = [one.seconds for one in known.stood if one.key == stand.key and one.workers]
+    if same:
+        return median(same)
+    each = [one.seconds / one.workers for one in known.stood if one.workers]
+    return _median(each, A_WORKER) * workers(stand)
+
+
+def workers(stand: Stand) -> int:
+    """How many workers a stand has."""
+    return sum(model.replicas for model in stand.manifest.models)
+
+
+def only_router(one: Stand, other: Stand) -> bool:
+    """Whether two stands have the same workers, started alike."""
+    a, b = one.manifest, other.manifest
+    return (a.models, a.gpu, a.start) == (b.models, b.gpu, b.start)
+
+
+def _run_seconds(protocol: Protocol, trial: Trial, known: Seen) -> float:
+    if trial.stand.anew:
+        done = [one.seconds for key, one in known.ran.items() if key.startswith(f"{protocol.name}.{trial.key}.")]
+        return _median(done, start_seconds(trial.stand, known))
+    done = [one.seconds for key, one in known.ran.items() if key.startswith(f"{protocol.name}.{trial.key}.")]
+    if done:
+        return median(done)
+    mine = _own(protocol, known.sizes)
+    expected = expected_seconds(sized(trial, mine, protocol.trials), mine) if trial.key in mine else None
+    return (expected if expected is not None else trial.seconds or FIXED) + around(known)
+
+
+def around(known: Seen) -> float:
+    """Seconds that a run takes beside its load."""
+    beside = [one.seconds - one.sending for one in known.ran.values() if one.sending]
+    return _median(beside, AROUND)
+
+
+def _own(protocol: Protocol, found: Mapping[str, Size]) -> dict[str, Size]:
+    """The sizes of a protocol's trials by their own keys."""
+    start = f"{protocol.name}."
+    return {key.removeprefix(start): size for key, size in found.items() if key.startswith(start)}
+
+
+def _median(values: Sequence[float], otherwise: float) -> float:
+    return median(values) if values else otherwise
+
+
+def words(seconds: float) -> str:
+    """ "1 h 4 min", "12 min 30 s", "45 s"."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"

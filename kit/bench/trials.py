@@ -1,0 +1,156 @@
+"""What a benchmark will do, as values: stacks that must run, loads that are sent to them, and how they are compared.
+
+An experiment is printed before it runs. Nothing here knows how a stack is started or how a load is sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from kit.bench.load import Load
+from kit.bill import Plan
+from kit.manifest import Manifest
+
+Better = Literal["higher", "lower"]
+AS_GIVEN = "as given"
+
+
+@dataclass(frozen=True)
+class Stand:
+    """A stack that must run. `anew`: it is started for the trial, and that start is what is measured; `cold`: without
+    the compile caches of earlier starts."""
+
+    key: str
+    manifest: Manifest
+    anew: bool = False
+    cold: bool = False
+
+
+@dataclass(frozen=True)
+class Value:
+    """What a comparison takes from a run: a figure ("tokens", "requests", "goodput", "ttft.p50", ...) of a model, or of
+    all together where `model` is ""; "seconds" is how long the stack took to start."""
+
+    figure: str
+    model: str = ""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What is run again and again: its loads all at once, on its stand. `seconds` is how long each run should take:
+    the loads' counts are set from a first look; 0 keeps the counts as they are. Trials of one `group` get the same
+    counts, the slowest of them taking `seconds`."""
+
+    key: str
+    stand: Stand
+    loads: tuple[Load, ...] = ()
+    seconds: float = 0.0
+    group: str = ""
+
+
+@dataclass(frozen=True)
+class View:
+    """A comparison of trials, to be: its arms by name, trial, and place on the axis."""
+
+    name: str
+    condition: str
+    unit: str
+    better: Better
+    value: Value
+    arms: tuple[tuple[str, str, float | None], ...]
+    kind: Literal["arms", "curve"] = "arms"
+    axis: str = ""
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """An experiment, to be. `rounds` times through all stands, on each of them `inner` times through its trials: with
+    two trials that is A B A B. `remarks` say what is left out, and why."""
+
+    name: str
+    question: str
+    varies: str
+    held: tuple[str, ...]
+    trials: tuple[Trial, ...] = ()
+    views: tuple[View, ...] = ()
+    rounds: int = 3
+    inner: int = 1
+    remarks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Step:
+    """One run, to be."""
+
+    key: str
+    experiment: str
+    round: int
+    trial: Trial
+
+
+def schedule(protocol: Protocol) -> Iterator[Step]:
+    """The runs in their order: what varies changes from run to run, so that a drift of the machine falls on all."""
+    stands = tuple(dict.fromkeys(trial.stand.key for trial in protocol.trials))
+    count = dict.fromkeys((trial.key for trial in protocol.trials), 0)
+    for _ in range(protocol.rounds):
+        for stand in stands:
+            mine = [trial for trial in protocol.trials if trial.stand.key == stand]
+            for _ in range(protocol.inner):
+                for trial in mine:
+                    count[trial.key] += 1
+                    number = count[trial.key]
+                    yield Step(f"{protocol.name}.{trial.key}.{number}", protocol.name, number, trial)
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much is done: `rounds` of every experiment; where the stack must change for it `restarts` rounds of `inner`
+    runs; `seconds` for a run. `concurrency` is the most requests at once; `tokens` (in, out) of a plain request, and
+    `most_tokens` of any; `levels` of a sweep; `prefixes` that a replica's cache holds."""
+
+    rounds: int
+    restarts: int
+    inner: int
+    seconds: float
+    concurrency: int = 48
+    tokens: tuple[int, int] = (128, 128)
+    most_tokens: int = 4096
+    levels: int = 99
+    prefixes: int = 64
+
+
+EFFORTS = {
+    "quick": Effort(3, 2, 2, 2, concurrency=8, tokens=(64, 16), most_tokens=320, levels=2, prefixes=8),
+    "standard": Effort(3, 2, 2, 8),
+    "full": Effort(5, 3, 2, 20),
+}
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What the user asks for: on this plan, with this effort. `model` is the one that single-model experiments take,
+    "" for the first; `goodput` is vLLM's, such as ("ttft:500", "tpot:50"); `rates` are requests a second; `policies`
+    limits the router's."""
+
+    plan: Plan
+    effort: Effort
+    model: str = ""
+    goodput: tuple[str, ...] = ()
+    rates: tuple[float, ...] = ()
+    policies: tuple[str, ...] = ()
+
+    @property
+    def manifest(self) -> Manifest:
+        return self.plan.manifest
+
+    @property
+    def given(self) -> Stand:
+        """The stack as the manifest says it."""
+        return Stand(AS_GIVEN, self.manifest)
+
+
+def step_id(step: Step) -> str:
+    """A step's name in a file's name."""
+    return "".join(c if c.isalnum() or c in ".-" else "_" for c in step.key)

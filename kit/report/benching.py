@@ -1,0 +1,110 @@
+"""What `bench` says while it works, and what it found, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from kit.bench.measure import together
+from kit.bench.records import Ran, Record, runs
+from kit.bench.results import Comparison, Experiment
+from kit.bench.telling import words
+from kit.bench.trials import AS_GIVEN, Protocol, Step, schedule
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.status import Status
+
+
+class Bar:
+    """On a terminal a line that lives: what runs, how far it is, how fast, what is left. Elsewhere a line a run."""
+
+    def __init__(self, console: Console, total: int) -> None:
+        self.console, self.total, self.count, self.left = console, total, 0, ""
+        self.live: Status | None = None
+
+    def running(self, what: str) -> Callable[[int, int], None]:
+        """Shows a run; call what is returned with how many of its requests are answered."""
+        self._show(what)
+        return lambda done, of: self._show(f"{what}  {done} of {of} requests")
+
+    def passed(self) -> None:
+        """A run was done before."""
+        self.count += 1
+
+    def done(self, line: str, seconds_left: float) -> None:
+        """A run is done."""
+        self.count += 1
+        self.left = f"{words(seconds_left)} left"
+        self.close()
+        self.console.print(f"[{self.count}/{self.total}] {line}  ({self.left})", markup=False)
+
+    def close(self) -> None:
+        """The living line ends."""
+        if self.live is not None:
+            self.live.stop()
+            self.live = None
+
+    def _show(self, what: str) -> None:
+        if not self.console.is_terminal:
+            return
+        text = f"[{self.count + 1}/{self.total}] {what}  {self.left}"
+        if self.live is None:
+            self.live = self.console.status(text)
+            self.live.start()
+        self.live.update(text)
+
+
+def told_lines(protocols: Sequence[Protocol], records: Sequence[Record], running: bool) -> list[str]:
+    """What will be done."""
+    lines = []
+    for protocol in protocols:
+        steps = list(schedule(protocol))
+        done = sum(1 for step in steps if step.key in runs(records))
+        lines.append(f"{protocol.name:<9} {len(steps):>3} runs{f', {done} done' if done else ''}  {protocol.question}")
+        lines += [f"{'':<9} {remark}" for remark in protocol.remarks]
+    others = {t.stand.key for p in protocols for t in p.trials if t.stand.key != AS_GIVEN}
+    if others:
+        lines.append(
+            f"{len(others)} more stacks are started in between" + (", and yours at the end" if running else "")
+        )
+    return lines
+
+
+def run_line(protocol: Protocol, step: Step, ran: Ran) -> str:
+    """A run in one line."""
+    name = f"{protocol.name}: {step.trial.key}, run {step.round}"
+    if ran.started is not None:
+        return f"{name}: {ran.started:.1f} s"
+    figures = together(ran.models)
+    failed = f", {figures.failed} FAILED" if figures.failed else ""
+    one = next(iter(ran.models.values()))
+    first = f", first token {one.ttft.p50:.0f} ms" if len(ran.models) == 1 and one.ttft else ""
+    return f"{name}: {figures.tokens:,.0f} tok/s, {figures.requests:.1f} req/s{first}{failed}"
+
+
+def found_lines(found: Experiment) -> list[str]:
+    """An experiment's answer."""
+    lines = ["", f"{found.name}: {found.question}"]
+    for comparison in found.comparisons:
+        lines += _comparison(comparison)
+    return [*lines, *(f"  note: {remark}" for remark in found.remarks)]
+
+
+def _comparison(one: Comparison) -> list[str]:
+    lines = [f"  {one.name} ({one.condition})"]
+    said = {verdict.arm: verdict.words for verdict in one.verdicts}
+    wide = max((len(arm.name) for arm in one.arms), default=0)
+    for arm in one.arms:
+        spread = f"{number(arm.least)} to {number(arm.most)}"
+        name = f"{arm.name:>{wide}}" if one.kind == "curve" else f"{arm.name:<{wide}}"
+        words = f"  {said[arm.name]}" if arm.name in said else ""
+        lines.append(f"    {name}  {number(arm.median):>9} {one.unit}  [{spread}, {len(arm.runs)} runs]{words}")
+    return lines
+
+
+def number(value: float) -> str:
+    """Three digits that matter, at least."""
+    if abs(value) >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if abs(value) >= 100 else f"{value:.2f}"

@@ -1,0 +1,200 @@
+"""Containers that send load: each of a worker's own image, with what that worker reads, on the workers' network.
+
+They are made beside the project, under a label of their own: `up`, `down` and Compose do not see them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kit.bench.load import tokenizer_of
+from kit.errors import Problem, TargetError
+from kit.stack import WORKERS
+from kit.targets.engine import told
+from kit.targets.inside import container_of
+from kit.targets.running import status
+
+if TYPE_CHECKING:
+    from docker import DockerClient
+
+LOADS = "monogpu.load"  # the label; its value is the project's name
+READY_SECONDS = 300
+# argv: one line of JSON for the socket. What comes back is printed as it comes.
+_CLIENT = """
+import socket, sys
+s = socket.socket(socket.AF_UNIX); s.connect("/tmp/load.sock"); s.sendall(sys.argv[1].encode() + b"\\n")
+while True:
+    b = s.recv(65536)
+    if not b: break
+    sys.stdout.buffer.write(b); sys.stdout.buffer.flush()
+"""
+_WAIT = """
+import pathlib, sys, time
+end = time.monotonic() + float(sys.argv[1])
+while not pathlib.Path("/tmp/load.sock").exists():
+    if time.monotonic() > end: sys.exit("not ready")
+    time.sleep(0.1)
+"""
+
+
+@dataclass(frozen=True)
+class Sent:
+    """What one `vllm bench serve` left: its JSON, how many seconds it took with its preparation, and the share of a
+    core that it used, sampled all along."""
+
+    result: str
+    seconds: float
+    cpu: tuple[float, ...]
+
+
+Said = Callable[[str], None]
+
+
+@contextmanager
+def loaders(client: DockerClient, project: str) -> Iterator[Loaders]:
+    """The project's load containers, made when first used, and gone at the end, whatever happens."""
+    sweep(client, project)
+    found = Loaders(client, project)
+    try:
+        yield found
+    finally:
+        sweep(client, project)
+
+
+def sweep(client: DockerClient, project: str) -> None:
+    """Removes the project's load containers, also those that an earlier run left."""
+    with told("the load containers cannot be removed"):
+        for left in client.api.containers(all=True, filters={"label": f"{LOADS}={project}"}):
+            client.api.remove_container(left["Id"], force=True)
+
+
+class Loaders:
+    """Service -> its load container. The one edge through which load is sent."""
+
+    def __init__(self, client: DockerClient, project: str) -> None:
+        self.client, self.project = client, project
+        self.made: dict[str, str] = {}
+
+    def prepare(self, service: str) -> None:
+        """Makes the service's load container unless it is there, joins it to the network, and waits until vLLM is
+        imported. Raises TargetError."""
+        with told(f"load for {service} cannot be prepared"):
+            if service not in self.made:
+                self.made[service] = self._make(service)
+            self._join(self.made[service])
+        self._wait(service)
+
+    def leave(self) -> None:
+        """Leaves the network, so that the stack can go; the containers stay."""
+        with told("the load containers cannot leave the network"):
+            for container in self.made.values():
+                self._part(container)
+
+    def send(self, service: str, argv: tuple[str, ...], env: Mapping[str, str], said: Said) -> Sent:
+        """Runs `vllm ARGV`; `said` gets its words as they come. Raises TargetError when it fails."""
+        asked = {"argv": argv, "env": dict(env), "result": _result_of(argv)}
+        with told(f"load for {service} cannot be sent"):
+            made = self.client.api.exec_create(self.made[service], ["python3", "-c", _CLIENT, json.dumps(asked)])
+            text = ""
+            for chunk in self.client.api.exec_start(made["Id"], stream=True):
+                words = bytes(chunk).decode(errors="replace")
+                text += words
+                said(words)
+        return _sent(service, text)
+
+    def tokenizer(self, service: str) -> tuple[str, bool]:
+        """Where the tokenizer of a running service is, and whether it brings code along."""
+        with told(f"how {service} was started cannot be read"):
+            config = self.client.api.inspect_container(container_of(self.client, self.project, service))["Config"]
+        environ = dict(text.split("=", 1) for text in config["Env"] if "=" in text)
+        return tokenizer_of(config["Cmd"] or [""], environ)
+
+    def door(self) -> str:
+        """The router's address on the workers' network: the service that is published."""
+        for one in status(self.project, self.client):
+            if one.role == "router" and one.ports and one.state == "running":
+                inside = self.client.api.inspect_container(one.container)["HostConfig"]["PortBindings"]
+                return f"http://{one.service}:{next(iter(inside)).partition('/')[0]}"
+        raise TargetError(Problem(f"the router of {self.project} does not run", "`monogpu-kit up` starts it"))
+
+    def _make(self, service: str) -> str:
+        worker = self.client.api.inspect_container(container_of(self.client, self.project, service))
+        body = body_of(worker, self.project, f"{self.project}_{WORKERS}")
+        made = self.client.api.create_container_from_config(body, f"{self.project}-load-{service}")  # type: ignore[no-untyped-call]
+        self.client.api.start(made["Id"])
+        return str(made["Id"])
+
+    def _join(self, container: str) -> None:
+        network = f"{self.project}_{WORKERS}"
+        if network not in self.client.api.inspect_container(container)["NetworkSettings"]["Networks"]:
+            self.client.api.connect_container_to_network(container, network)
+
+    def _part(self, container: str) -> None:
+        from docker.errors import APIError
+
+        with suppress(APIError):  # it was not joined
+            self.client.api.disconnect_container_from_network(container, f"{self.project}_{WORKERS}", force=True)
+
+    def _wait(self, service: str) -> None:
+        with told(f"load for {service} cannot be prepared"):
+            container = self.made[service]
+            made = self.client.api.exec_create(container, ["python3", "-c", _WAIT, str(READY_SECONDS)])
+            self.client.api.exec_start(made["Id"])
+            code = self.client.api.exec_inspect(made["Id"])["ExitCode"]
+            log = "" if code == 0 else self.client.api.logs(container, tail=20).decode(errors="replace")
+        if code:
+            raise TargetError(Problem(f"`vllm bench` of {service}'s image does not start", "its words:"), evidence=log)
+
+
+def body_of(worker: Mapping[str, Any], project: str, network: str) -> dict[str, Any]:
+    """The Engine's body for a load container: the worker's image, user and environment, and what it mounts read only;
+    without the card, and without the folders that it writes. `worker` is what `docker inspect` says of it."""
+    config, host = worker["Config"], worker["HostConfig"]
+    mounts = [
+        {"Type": m["Type"], "Source": m.get("Name") or m["Source"], "Target": m["Destination"], "ReadOnly": True}
+        for m in worker["Mounts"]
+        if not m["RW"]
+    ]
+    return {
+        "Image": worker["Image"],
+        "Entrypoint": ["python3", "-u", "-c", program()],
+        "Cmd": [],
+        "Env": [*config["Env"], "OMP_NUM_THREADS=1", "TOKENIZERS_PARALLELISM=false"],
+        "User": config["User"],
+        "Labels": {LOADS: project},
+        "HostConfig": {
+            "Init": True,
+            "CapDrop": ["ALL"],
+            "SecurityOpt": host["SecurityOpt"] or [],
+            "ReadonlyRootfs": host["ReadonlyRootfs"],
+            "Tmpfs": host["Tmpfs"] or {"/tmp": "exec"},
+            "Mounts": mounts,
+            "NetworkMode": network,
+        },
+    }
+
+
+def program() -> str:
+    """The text of the program that runs in there."""
+    return (Path(__file__).parent.parent / "bench" / "loader.py").read_text(encoding="utf-8")
+
+
+def _result_of(argv: tuple[str, ...]) -> str:
+    return f"{argv[argv.index('--result-dir') + 1]}/{argv[argv.index('--result-filename') + 1]}"
+
+
+def _sent(service: str, text: str) -> Sent:
+    """The last line is the loader's own."""
+    try:
+        end = json.loads(text.rstrip("\n").rpartition("\n")[2])
+    except ValueError:
+        raise TargetError(Problem(f"the load for {service} broke off"), evidence=text[-2000:]) from None
+    if end["exit_code"] or not end["result"]:
+        problem = Problem(f"`vllm bench serve` for {service} ended with exit code {end['exit_code']}")
+        raise TargetError(problem, evidence=text.rstrip("\n").rpartition("\n")[0][-2000:])
+    return Sent(end["result"], end["seconds"], tuple(end["cpu"]))

@@ -1,0 +1,174 @@
+"""The folder of a benchmark: records.jsonl, which is its memory; raw/ with the loads' own JSON; bench.json."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import platform
+import shlex
+from collections.abc import Sequence
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kit.bench import records as lines
+from kit.bench.gather import experiment
+from kit.bench.measure import slim
+from kit.bench.records import Began, Held, Looked, Ran, Record, Told
+from kit.bench.results import Bench, Footprint, Setup
+from kit.bench.stored import to_text
+from kit.bench.trials import AS_GIVEN, Protocol, Stand, Step, Trial, Wish, schedule, step_id
+from kit.errors import ManifestError, Problem
+from kit.files import read_text, write_atomically
+from kit.gpu import to_json
+from kit.targets.sending import Outcome
+from kit.targets.stands import Place
+from kit.verbs.render import COMPOSE
+
+if TYPE_CHECKING:
+    from docker import DockerClient
+
+    from kit.verbs.benching import Session
+
+RECORDS = "records.jsonl"
+BENCH = "bench.json"
+
+
+class Files:
+    """What was written down, and where more of it goes."""
+
+    def __init__(self, folder: Path, records: Sequence[Record]) -> None:
+        self.folder, self.records = folder, list(records)
+
+    @classmethod
+    def at(cls, folder: Path) -> Files:
+        """Of a folder that may not be there yet. Raises TargetError for records that are none."""
+        return cls(folder, lines.read(read_text(folder / RECORDS) or "", str(folder / RECORDS)))
+
+    @property
+    def nonce(self) -> int:
+        """The number that makes this benchmark's prompts its own."""
+        return next((record.nonce for record in self.records if isinstance(record, Began)), 0)
+
+    def add(self, record: Record) -> None:
+        """Written down at once, and for good."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with (self.folder / RECORDS).open("a", encoding="utf-8") as file:
+            file.write(lines.line(record))
+            file.flush()
+            os.fsync(file.fileno())
+        self.records.append(record)
+
+    def check(self, protocols: Sequence[Protocol], wish: Wish, again: bool) -> None:
+        """Runs of another manifest, effort or card are not mixed with these. Raises ManifestError."""
+        wanted = {step.key: digest_of(p, step.trial) for p in protocols for step in schedule(p)}
+        looks = {f"{p.name}.{t.key}": digest_of(p, t) for p in protocols for t in p.trials}
+        stale = [r.key for r in self.records if isinstance(r, Ran) and wanted.get(r.key, r.digest) != r.digest]
+        stale += [r.key for r in self.records if isinstance(r, Looked) and looks.get(r.key, r.digest) != r.digest]
+        if stale and not again:
+            problem = f"{self.folder} holds results of another manifest, profile or card ({stale[0]})"
+            raise ManifestError(Problem(problem, "needed: another folder with -o, or --again to measure anew"))
+        if again:
+            (self.folder / RECORDS).unlink(missing_ok=True)
+            self.records = []
+
+    def keep_raw(self, step: Step, outcome: Outcome) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Each process's JSON in two files: its sums, and (gzip) its lists of every request. Returns the names of the
+        first, and the commands."""
+        names, commands = [], []
+        for index, part in enumerate(part for parts in outcome.parts for part in parts):
+            name = f"{step_id(step)}.{index}"
+            sums, lists = slim(part.sent.result)
+            write_atomically(self._made("raw") / f"{name}.json", sums)
+            (self._made("detail") / f"{name}.json.gz").write_bytes(gzip.compress(lists.encode(), mtime=0))
+            names.append(f"raw/{name}.json")
+            commands.append(shlex.join(("vllm", *part.command)))
+        return tuple(names), tuple(commands)
+
+    def keep_stack(self, stand: Stand, place: Place) -> None:
+        """The compose file of a stack that is measured."""
+        at = place.given if stand.key == AS_GIVEN else place.others
+        text = read_text(at / COMPOSE)
+        if text is not None:
+            name = "".join(c if c.isalnum() else "-" for c in stand.key)
+            write_atomically(self._made("stacks") / f"{name}.yaml", text)
+
+    def _made(self, name: str) -> Path:
+        folder = self.folder / name
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder
+
+    def write_bench(self, session: Session, protocols: Sequence[Protocol]) -> Path:
+        """bench.json of what is done by now."""
+        ran = lines.runs(self.records)
+        told = [record for record in self.records if isinstance(record, Told)]
+        made = Bench(
+            setup=_setup(session, self.folder),
+            experiments=tuple(experiment(protocol, ran) for protocol in protocols),
+            memory=_memory(session, self.records),
+            started=next((record.at for record in self.records if isinstance(record, Began)), ""),
+            told_seconds=told[-1].told if told else None,
+            took_seconds=told[-1].took if told else None,
+        )
+        self.folder.mkdir(parents=True, exist_ok=True)
+        write_atomically(self.folder / BENCH, to_text(made))
+        return self.folder / BENCH
+
+
+def digest_of(protocol: Protocol, trial: Trial) -> str:
+    """16 hexadecimal digits that change with what is measured."""
+    said = f"{protocol.name} {trial.stand.manifest.model_dump_json()} {replace(trial, stand=Stand('', None))!r}"  # type: ignore[arg-type]
+    return sha256(said.encode()).hexdigest()[:16]
+
+
+def load_seeds(trial: Trial, seed: str, nonce: int) -> Trial:
+    """The trial with prompts that no other run has."""
+    start = int(sha256(f"{nonce} {seed}".encode()).hexdigest()[:6], 16)
+    return replace(trial, loads=tuple(replace(load, seed=start + i) for i, load in enumerate(trial.loads)))
+
+
+def _memory(session: Session, records: Sequence[Record]) -> tuple[Footprint, ...]:
+    held: dict[str, int] = next((record.bytes for record in records if isinstance(record, Held)), {})
+    return tuple(
+        Footprint(share.service, tuple((line.what, line.bytes) for line in share.lines), held.get(share.service))
+        for share in session.wish.plan.shares
+    )
+
+
+def _setup(session: Session, folder: Path) -> Setup:
+    from kit import __version__
+
+    return Setup(
+        manifest=session.file.read_text(encoding="utf-8"),
+        profile=session.options.profile,
+        card=to_json(session.gpu),
+        images=_images(session.client, session.wish),
+        host={"cpu": _cpu(), "cores": str(os.cpu_count()), "kernel": platform.release()},
+        versions={"monogpu-kit": __version__, "docker": str(session.client.version()["Version"])},
+        stacks=tuple(sorted(f"stacks/{path.name}" for path in (folder / "stacks").glob("*.yaml"))),
+    )
+
+
+def _cpu() -> str:
+    """The processor's name, "unknown" where the kernel does not tell."""
+    for line in (read_text(Path("/proc/cpuinfo")) or "").splitlines():
+        if line.startswith("model name"):
+            return line.partition(":")[2].strip()
+    return "unknown"
+
+
+def _images(client: DockerClient, wish: Wish) -> dict[str, str]:
+    """Name -> the registry's digest, or the id of an image that was built here."""
+    from docker.errors import ImageNotFound
+
+    from kit.stack import assemble
+
+    found: dict[str, str] = {}
+    for name in sorted({service.image for service in assemble(wish.plan).services}):
+        try:
+            attrs: dict[str, Any] = client.images.get(name).attrs
+        except ImageNotFound:
+            continue
+        found[name] = (attrs.get("RepoDigests") or [attrs["Id"]])[0]
+    return found

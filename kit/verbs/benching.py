@@ -1,0 +1,254 @@
+"""The walk of `bench`: stacks stand up, loads are sent, and everything that was seen is written down at once."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kit.bench import records as lines
+from kit.bench.gather import experiment
+from kit.bench.homes import at_home
+from kit.bench.records import Began, Held, Looked, Ran, Told
+from kit.bench.sizing import Size, first_look, more, second_look, sized
+from kit.bench.telling import left, seen, words
+from kit.bench.trials import AS_GIVEN, Protocol, Stand, Step, Trial, Wish, schedule
+from kit.errors import KitError
+from kit.gpu import Gpu
+from kit.report.benching import Bar, found_lines, run_line, told_lines
+from kit.report.watch import Watcher
+from kit.targets import compose
+from kit.targets.loading import Loaders, loaders
+from kit.targets.looking import look
+from kit.targets.sending import Outcome, send
+from kit.targets.stands import Ground, Place, verified
+from kit.verbs.bench_files import Files, digest_of, load_seeds
+from kit.verbs.inputs import Project, planned_for
+from kit.verbs.output import Output
+from kit.verbs.render import COMPOSE, rendered_from, write
+
+if TYPE_CHECKING:
+    from docker import DockerClient
+
+    from kit.verbs.bench import Options
+
+PATIENCE = 60.0
+
+
+@dataclass(frozen=True)
+class Session:
+    """What one `bench` works with. `running`: the user's stack ran before."""
+
+    output: Output
+    file: Path
+    project: Project
+    client: DockerClient
+    gpu: Gpu
+    wish: Wish
+    options: Options
+    running: bool
+
+
+def walk(session: Session, protocols: Sequence[Protocol]) -> int:
+    """Everything that is not done yet. Whatever ends it, what is done is kept and reported, and the user's stack is
+    left as it was."""
+    output, name = session.output, session.project.manifest.name
+    files = Files.at(session.options.output or session.project.folder / "bench")
+    files.check(protocols, session.wish, session.options.again)
+    if not files.records:
+        files.add(Began(datetime.now(UTC).isoformat(timespec="seconds"), secrets.randbits(20)))
+    output.say(*told_lines(protocols, files.records, session.running))
+    with loaders(session.client, name) as loads:
+        place, timeout = _place(session), session.options.timeout
+        ground = Ground(session.client, os.environ, place, loads, lambda: Watcher(output.progress()), timeout)
+        try:
+            _go(session, protocols, files, ground, loads)
+        finally:
+            _report(session, protocols, files)
+            loads.leave()
+            _restore(session, ground)
+    return 0
+
+
+def _go(session: Session, protocols: Sequence[Protocol], files: Files, ground: Ground, loads: Loaders) -> None:
+    work = _Work(session, protocols, files, ground, loads)
+    work.look_ahead()
+    told = left(protocols, seen(files.records), ground.now)
+    session.output.say(f"what is left takes {words(told)}; Ctrl-C keeps what is done, the same command goes on")
+    began = time.monotonic()
+    for protocol in protocols:
+        for step in schedule(protocol):
+            work.do(protocol, step)
+        session.output.print(*found_lines(experiment(protocol, lines.runs(files.records))))
+    work.read_memory()
+    if told:
+        files.add(Told(told, time.monotonic() - began))
+
+
+class _Work:
+    """One step after another."""
+
+    def __init__(
+        self, session: Session, protocols: Sequence[Protocol], files: Files, ground: Ground, loads: Loaders
+    ) -> None:
+        self.session, self.protocols, self.files = session, protocols, files
+        self.ground, self.loads = ground, loads
+        self.bar = Bar(session.output.progress(), sum(1 for p in protocols for _ in schedule(p)))
+
+    def look_ahead(self) -> None:
+        """The stack as given, and a first look at all that is measured on it: what the time is told from."""
+        todo = [
+            (p, s.trial) for p in self.protocols for s in schedule(p) if s.key not in lines.runs(self.files.records)
+        ]
+        mine = {f"{p.name}.{t.key}": (p, t) for p, t in todo if t.stand.key == AS_GIVEN and not t.stand.anew}
+        for protocol, trial in mine.values():
+            self._stand(trial.stand)
+            self._look(protocol, trial)
+
+    def do(self, protocol: Protocol, step: Step) -> None:
+        """A step, unless it is done."""
+        if step.key in lines.runs(self.files.records):
+            self.bar.passed()
+            return
+        ran = self._start(protocol, step) if step.trial.stand.anew else self._measure(protocol, step)
+        self.files.add(ran)
+        self.bar.done(run_line(protocol, step, ran), left(self.protocols, seen(self.files.records), self.ground.now))
+
+    def read_memory(self) -> None:
+        """What the workers of the stack as given hold after their load."""
+        now = self.ground.now
+        if now is None or now.key != AS_GIVEN or any(isinstance(r, Held) for r in self.files.records):
+            return
+        found = look(self.session.client, self.session.project.manifest.name, lambda: _card_now(self.session))
+        self.files.add(Held({one.name: one.held for one in found.services if one.held and one.role == "worker"}))
+
+    def _stand(self, stand: Stand) -> None:
+        if self.ground.now is not None and self.ground.now.key != stand.key:
+            self.read_memory()
+        self.bar.close()
+        stood = self.ground.stand(stand)
+        if stood is not None and not (stand.key == AS_GIVEN and self.session.running):
+            self.files.add(stood)
+        self.files.keep_stack(stand, self.ground.place)
+
+    def _start(self, protocol: Protocol, step: Step) -> Ran:
+        self.read_memory()
+        self.bar.close()
+        seconds, phases = self.ground.start(step.trial.stand)
+        self.files.keep_stack(step.trial.stand, self.ground.place)
+        return Ran(step.key, digest_of(protocol, step.trial), seconds, started=seconds, phases=phases)
+
+    def _measure(self, protocol: Protocol, step: Step) -> Ran:
+        self._stand(step.trial.stand)
+        self._look(protocol, step.trial)
+        trial = sized(step.trial, self._sizes(protocol), protocol.trials)
+        outcome = self._send(trial, step.key, step.key)
+        raw, commands = self.files.keep_raw(step, outcome)
+        digest = digest_of(protocol, step.trial)
+        return Ran(step.key, digest, outcome.seconds, outcome.sending, outcome.figures, raw=raw, commands=commands)
+
+    def _sizes(self, protocol: Protocol) -> dict[str, Size]:
+        start = f"{protocol.name}."
+        return {k.removeprefix(start): s for k, s in lines.sizes(self.files.records).items() if k.startswith(start)}
+
+    def _look(self, protocol: Protocol, trial: Trial) -> None:
+        key = f"{protocol.name}.{trial.key}"
+        if not trial.seconds or key in lines.sizes(self.files.records):
+            return
+        began = time.monotonic()
+        size = self._sized(trial, key)
+        self.files.add(Looked(key, digest_of(protocol, trial), size, time.monotonic() - began))
+
+    def _sized(self, trial: Trial, key: str) -> Size:
+        """How fast it is, and how many processes it takes to be that fast."""
+        cores = os.cpu_count() or 1
+        outcome = self._send(first_look(trial), f"{key}.look", key)
+        size = _size_of(trial, outcome)
+        for again in range(3):
+            if trial.seconds < LONG:
+                break
+            looked = second_look(trial, size, trial.seconds / 4)
+            outcome = self._send(looked, f"{key}.look{again}", key)
+            size = _size_of(looked, outcome)
+            wanted = [
+                more(load, cores) if outcome.is_saturated(i) else load.processes for i, load in enumerate(looked.loads)
+            ]
+            if tuple(wanted) == size.processes:
+                break
+            size = replace(size, processes=tuple(wanted))
+        return size
+
+    def _send(self, trial: Trial, seed: str, what: str) -> Outcome:
+        key = self.ground.key()
+        return send(load_seeds(trial, seed, self.files.nonce), self.loads, key, self.bar.running(what))
+
+
+LONG = 4.0  # seconds of a run from which it is worth looking twice
+
+
+def _size_of(trial: Trial, outcome: Outcome) -> Size:
+    figures = outcome.figures
+    rates = tuple(figures[load.name].requests for load in trial.loads)
+    return Size(rates, tuple(load.processes for load in trial.loads))
+
+
+def _place(session: Session) -> Place:
+    """Where the stacks are made."""
+    others = (session.options.output or session.project.folder / "bench") / "stack"
+
+    def stand_files(stand: Stand, folder: Path) -> None:
+        project = replace(session.project, manifest=stand.manifest)
+        plan = at_home(planned_for(project, session.gpu), session.project.folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        write(folder / COMPOSE, rendered_from(project, plan), force=True)
+
+    return Place(
+        project=session.project.manifest.name,
+        given=session.project.folder,
+        others=others,
+        bring=lambda: _bring(session),
+        write=stand_files,
+        verify=lambda folder: verified(folder, session.client, os.environ, PATIENCE),
+    )
+
+
+def _bring(session: Session) -> None:
+    """The user's stack, as `up` brings it up."""
+    from kit.verbs import up
+
+    up.run(Output(session.output.err, session.output.err), session.file, None, False, session.options.timeout, False)
+
+
+def _card_now(session: Session) -> Gpu | None:
+    from kit.gpu import GpuError
+    from kit.verbs.inputs import LIVE, choose_gpu
+
+    try:
+        return choose_gpu(session.project, LIVE)
+    except GpuError:
+        return None
+
+
+def _report(session: Session, protocols: Sequence[Protocol], files: Files) -> None:
+    """bench.json, of all that is done; a broken report must not hide what broke the walk."""
+    place = files.write_bench(session, protocols)
+    session.output.say(f"wrote {place}; `monogpu-kit report {place.parent}` makes a page of it")
+
+
+def _restore(session: Session, ground: Ground) -> None:
+    """The user's stack as it was before: running, or not there."""
+    now = ground.now
+    if session.running and (now is None or now.key != AS_GIVEN):
+        session.output.say("bringing back the stack that ran before")
+        compose.down(session.project.manifest.name, session.client)
+        _bring(session)
+    if not session.running:
+        try:
+            compose.down(session.project.manifest.name, session.client)
+        except KitError as error:
+            session.output.say(f"the stack is left as it is: {error}")
