@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal
 
 from kit.bench.load import Load, Prompts
-from kit.bench.trials import Wish
+from kit.bench.trials import Value, Wish
 from kit.bill import Share
 from kit.errors import ManifestError, Problem
 from kit.manifest import Model
@@ -55,6 +56,12 @@ def plain(wish: Wish, model: Model) -> Prompts:
     most = max((share_of(wish, model).context - SPARE) // 2, 1)
     input, output = wish.effort.tokens
     return Prompts(min(input, most), 0 if model.task == "embed" else min(output, most))
+
+
+def sum_unit(loads: Iterable[Load]) -> tuple[str, Value]:
+    """What can be summed over loads: tokens where all of them are of one kind, else requests."""
+    same = len({one.task for one in loads}) == 1
+    return ("tok/s", Value("tokens")) if same else ("req/s", Value("requests"))
 
 
 def load(

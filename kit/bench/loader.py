@@ -9,6 +9,8 @@ Usage: python3 -c "$(cat loader.py)"
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import json
 import os
 import socket
@@ -23,11 +25,7 @@ SAMPLE_SECONDS = 0.25
 
 def main() -> None:
     """Serves for ever."""
-    # What every child would import: the command line, the benchmark behind it, and the tokenizers.
-    import transformers  # type: ignore[import-not-found]
-
-    _ = (transformers.AutoTokenizer, transformers.PreTrainedTokenizerFast)
-
+    warm()
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(SOCKET)
     listener.listen(64)
@@ -42,6 +40,30 @@ def main() -> None:
         reap()
 
 
+def warm() -> None:
+    """Imports what every child would import: vllm's command line brings its parts when it is first asked for them, so
+    it is asked for its help. What is there by then is left out of the children's garbage collections."""
+    import transformers  # type: ignore[import-not-found]
+
+    _ = (transformers.AutoTokenizer, transformers.PreTrainedTokenizerFast)
+    with Path(os.devnull).open("w") as nowhere, contextlib.redirect_stdout(nowhere):
+        run(["bench", "serve", "--help"])
+    gc.collect()
+    gc.freeze()
+
+
+def run(argv: list[str]) -> int:
+    """vLLM's own command line, in this process; its exit code."""
+    from vllm.entrypoints.cli.main import main as command  # type: ignore[import-not-found,unused-ignore]
+
+    sys.argv = ["vllm", *argv]
+    try:
+        command()
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else int(bool(end.code))
+    return 0
+
+
 def reap() -> None:
     """Ended children are not kept."""
     try:
@@ -53,7 +75,8 @@ def reap() -> None:
 
 def attend(caller: socket.socket) -> None:
     """One request: a line of JSON `{"argv", "env", "result"}`. What the program prints goes back as it comes; the last
-    line is JSON: `{"exit_code", "result", "seconds", "cpu"}`, `cpu` being the share of a core it used, sampled."""
+    line is JSON: `{"exit_code", "result", "seconds", "cpu", "every"}`, `cpu` being the share of a core that it used,
+    sampled `every` so many seconds."""
     asked = json.loads(caller.makefile("r").readline())
     began = time.monotonic()
     child = os.fork()
@@ -64,7 +87,8 @@ def attend(caller: socket.socket) -> None:
     path = Path(asked["result"])
     result = path.read_text(encoding="utf-8") if path.exists() else None
     path.unlink(missing_ok=True)
-    said = {"exit_code": code, "result": result, "seconds": time.monotonic() - began, "cpu": cpu}
+    seconds = time.monotonic() - began
+    said = {"exit_code": code, "result": result, "seconds": seconds, "cpu": cpu, "every": SAMPLE_SECONDS}
     caller.sendall(b"\n" + json.dumps(said).encode() + b"\n")
     caller.close()
 
@@ -74,14 +98,8 @@ def serve(caller: socket.socket, asked: dict[str, Any]) -> None:
     os.dup2(caller.fileno(), 1)
     os.dup2(caller.fileno(), 2)
     os.environ.update(asked["env"])
-    sys.argv = ["vllm", *asked["argv"]]
-    code = 0
     try:
-        from vllm.entrypoints.cli.main import main as command  # type: ignore[import-not-found,unused-ignore]
-
-        command()
-    except SystemExit as end:
-        code = end.code if isinstance(end.code, int) else int(bool(end.code))
+        code = run(asked["argv"])
     except BaseException as error:  # a child of a fork must not fall through into the listener's code
         print(f"{type(error).__name__}: {error}", flush=True)
         code = 1

@@ -15,7 +15,6 @@ from itertools import accumulate
 from math import floor
 from typing import Any
 
-from kit.bench.loader import SAMPLE_SECONDS
 from kit.bench.results import Figures, Percentiles
 from kit.errors import Problem, TargetError
 
@@ -167,10 +166,10 @@ def together(models: Mapping[str, Figures]) -> Figures:
     )
 
 
-def saturated(cpu: Sequence[float], duration: float) -> bool:
+def saturated(cpu: Sequence[float], every: float, duration: float) -> bool:
     """Whether a process had no time left of its core while it sent its load, for `duration` seconds at the end of what
-    `cpu` samples. Too short a load tells nothing."""
-    sending = sorted(cpu[-max(int(duration / SAMPLE_SECONDS), 1) :])
+    `cpu` samples `every` so many. Too short a load tells nothing."""
+    sending = sorted(cpu[-max(int(duration / every), 1) :])
     return duration >= LEAST_SECONDS and bool(sending) and sending[len(sending) // 2] >= SATURATED
 
 

@@ -33,12 +33,13 @@ class Ran:
 
 @dataclass(frozen=True)
 class Looked:
-    """A first look at the trial `key` ("router.direct-48")."""
+    """A first look at the trial `key` ("router.direct-48"); `around` is what it took beside its load, in seconds."""
 
     key: str
     digest: str
     size: Size
     seconds: float
+    around: float
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,7 @@ def _read(line: str, place: str) -> Record:
 def _made(kind: str, data: dict[str, Any]) -> Record:
     if kind == "looked":
         size = Size(*(tuple(data["size"][name]) for name in ("rates", "processes")))
-        return Looked(data["key"], data["digest"], size, data["seconds"])
+        return Looked(**{**data, "size": size})
     if kind != "ran":
         made: Record = KINDS[kind](**data)
         return made

@@ -11,6 +11,7 @@ from kit.bench.trials import Trial
 
 MOST_PROCESSES = 8
 WORTH_SPLITTING = 16  # requests at once
+LOOK_SECONDS = 2.0  # of a second look: long enough to see whether the processes keep up
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,11 @@ def first_look(trial: Trial, processes: Sequence[int] | None = None) -> Trial:
         for load, n in zip(trial.loads, shares, strict=True)
     )
     return replace(trial, loads=tuple(loads))
+
+
+def may_split(trial: Trial) -> bool:
+    """Whether one process might be too few for a load."""
+    return any(load.concurrency >= WORTH_SPLITTING for load in trial.loads)
 
 
 def second_look(trial: Trial, found: Size, seconds: float) -> Trial:

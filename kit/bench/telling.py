@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from kit.bench.records import Ran, Record, Stood, runs, sizes
-from kit.bench.sizing import Size, expected_seconds, sized
+from kit.bench.records import Looked, Ran, Record, Stood, runs, sizes
+from kit.bench.sizing import LOOK_SECONDS, Size, expected_seconds, may_split, sized
 from kit.bench.trials import Protocol, Stand, Step, Trial, schedule
 
 AROUND = 2.5  # seconds of a run beside its load: prompts are made, a tokenizer is read
@@ -24,12 +24,14 @@ class Seen:
     sizes: Mapping[str, Size]
     ran: Mapping[str, Ran]
     stood: tuple[Stood, ...]
+    looked: tuple[Looked, ...] = ()
 
 
 def seen(records: Iterable[Record]) -> Seen:
     """From the records."""
     all = tuple(records)
-    return Seen(sizes(all), runs(all), tuple(record for record in all if isinstance(record, Stood)))
+    stood = tuple(record for record in all if isinstance(record, Stood))
+    return Seen(sizes(all), runs(all), stood, tuple(record for record in all if isinstance(record, Looked)))
 
 
 def left(protocols: Sequence[Protocol], known: Seen, now: Stand | None) -> float:
@@ -44,7 +46,7 @@ def left(protocols: Sequence[Protocol], known: Seen, now: Stand | None) -> float
             name = f"{protocol.name}.{step.trial.key}"
             if step.trial.seconds and name not in looked:
                 looked.add(name)
-                total += LOOK + step.trial.seconds / 4
+                total += LOOK + (LOOK_SECONDS + around(known) if may_split(step.trial) else 0.0)
             total += _run_seconds(protocol, step.trial, known)
     return total
 
@@ -93,9 +95,9 @@ def _run_seconds(protocol: Protocol, trial: Trial, known: Seen) -> float:
 
 
 def around(known: Seen) -> float:
-    """Seconds that a run takes beside its load."""
+    """Seconds that a run takes beside its load: as the runs did, else as the looks did."""
     beside = [one.seconds - one.sending for one in known.ran.values() if one.sending]
-    return _median(beside, AROUND)
+    return _median(beside or [one.around for one in known.looked], AROUND)
 
 
 def _own(protocol: Protocol, found: Mapping[str, Size]) -> dict[str, Size]:

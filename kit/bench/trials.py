@@ -107,8 +107,9 @@ def schedule(protocol: Protocol) -> Iterator[Step]:
 @dataclass(frozen=True)
 class Effort:
     """How much is done: `rounds` of every experiment; where the stack must change for it `restarts` rounds of `inner`
-    runs; `seconds` for a run. `concurrency` is the most requests at once; `tokens` (in, out) of a plain request, and
-    `most_tokens` of any; `levels` of a sweep; `prefixes` that a replica's cache holds."""
+    runs; `starts` of a start; `cold`: also without compile caches; `seconds` for a run. `concurrency` is the most
+    requests at once; `tokens` (in, out) of a plain request, and `most_tokens` of any; `levels` of a sweep; `prefixes`
+    that a replica's cache holds."""
 
     rounds: int
     restarts: int
@@ -119,12 +120,14 @@ class Effort:
     most_tokens: int = 4096
     levels: int = 99
     prefixes: int = 64
+    starts: int = 3
+    cold: bool = False
 
 
 EFFORTS = {
-    "quick": Effort(3, 2, 2, 2, concurrency=8, tokens=(64, 16), most_tokens=320, levels=2, prefixes=8),
+    "quick": Effort(3, 2, 2, 2, concurrency=8, tokens=(64, 16), most_tokens=320, levels=2, prefixes=8, starts=1),
     "standard": Effort(3, 2, 2, 8),
-    "full": Effort(5, 3, 2, 20),
+    "full": Effort(5, 3, 2, 20, cold=True),
 }
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from kit.bench.measure import together
 from kit.bench.records import Ran, Record, runs
-from kit.bench.results import Comparison, Experiment
+from kit.bench.results import Comparison, Experiment, Figures
+from kit.bench.sizing import Size
 from kit.bench.telling import words
-from kit.bench.trials import AS_GIVEN, Protocol, Step, schedule
+from kit.bench.trials import AS_GIVEN, Protocol, Step, Trial, schedule
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -76,11 +76,24 @@ def run_line(protocol: Protocol, step: Step, ran: Ran) -> str:
     name = f"{protocol.name}: {step.trial.key}, run {step.round}"
     if ran.started is not None:
         return f"{name}: {ran.started:.1f} s"
-    figures = together(ran.models)
-    failed = f", {figures.failed} FAILED" if figures.failed else ""
-    one = next(iter(ran.models.values()))
-    first = f", first token {one.ttft.p50:.0f} ms" if len(ran.models) == 1 and one.ttft else ""
-    return f"{name}: {figures.tokens:,.0f} tok/s, {figures.requests:.1f} req/s{first}{failed}"
+    alone = len(ran.models) == 1
+    return f"{name}: {'; '.join(_model_words('' if alone else model, one) for model, one in ran.models.items())}"
+
+
+def _model_words(model: str, one: Figures) -> str:
+    failed = f", {one.failed} FAILED" if one.failed else ""
+    first = f", first token {one.ttft.p50:.0f} ms" if one.ttft else ""
+    name = f"{model} " if model else ""
+    return f"{name}{one.tokens:,.0f} tok/s, {one.requests:.1f} req/s{first}{failed}"
+
+
+def look_words(trial: Trial, size: Size) -> str:
+    """What a first look found."""
+    words = []
+    for load, rate, processes in zip(trial.loads, size.rates, size.processes, strict=True):
+        by = f" by {processes} processes" if processes > 1 else ""
+        words.append(f"{load.name} {number(rate)} req/s at {load.concurrency} at once{by}")
+    return ", ".join(words)
 
 
 def found_lines(found: Experiment) -> list[str]:
@@ -96,10 +109,11 @@ def _comparison(one: Comparison) -> list[str]:
     said = {verdict.arm: verdict.words for verdict in one.verdicts}
     wide = max((len(arm.name) for arm in one.arms), default=0)
     for arm in one.arms:
-        spread = f"{number(arm.least)} to {number(arm.most)}"
+        count = f"{len(arm.runs)} runs" if len(arm.runs) > 1 else "1 run"
+        spread = f"{number(arm.least)} to {number(arm.most)}, {count}"
         name = f"{arm.name:>{wide}}" if one.kind == "curve" else f"{arm.name:<{wide}}"
         words = f"  {said[arm.name]}" if arm.name in said else ""
-        lines.append(f"    {name}  {number(arm.median):>9} {one.unit}  [{spread}, {len(arm.runs)} runs]{words}")
+        lines.append(f"    {name}  {number(arm.median):>9} {one.unit}  [{spread}]{words}")
     return lines
 
 

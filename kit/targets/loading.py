@@ -6,7 +6,7 @@ They are made beside the project, under a label of their own: `up`, `down` and C
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,11 +45,12 @@ while not pathlib.Path("/tmp/load.sock").exists():
 @dataclass(frozen=True)
 class Sent:
     """What one `vllm bench serve` left: its JSON, how many seconds it took with its preparation, and the share of a
-    core that it used, sampled all along."""
+    core that it used, sampled all along, `every` so many seconds."""
 
     result: str
     seconds: float
     cpu: tuple[float, ...]
+    every: float
 
 
 Said = Callable[[str], None]
@@ -179,6 +180,18 @@ def body_of(worker: Mapping[str, Any], project: str, network: str) -> dict[str, 
     }
 
 
+def digests(client: DockerClient, images: Iterable[str]) -> dict[str, str]:
+    """Image -> the registry's digest, or the id of one that was built here; one that is not here is left out."""
+    from docker.errors import ImageNotFound
+
+    found: dict[str, str] = {}
+    for name in sorted(set(images)):
+        with suppress(ImageNotFound):
+            attrs: dict[str, Any] = client.images.get(name).attrs
+            found[name] = (attrs.get("RepoDigests") or [attrs["Id"]])[0]
+    return found
+
+
 def program() -> str:
     """The text of the program that runs in there."""
     return (Path(__file__).parent.parent / "bench" / "loader.py").read_text(encoding="utf-8")
@@ -197,4 +210,4 @@ def _sent(service: str, text: str) -> Sent:
     if end["exit_code"] or not end["result"]:
         problem = Problem(f"`vllm bench serve` for {service} ended with exit code {end['exit_code']}")
         raise TargetError(problem, evidence=text.rstrip("\n").rpartition("\n")[0][-2000:])
-    return Sent(end["result"], end["seconds"], tuple(end["cpu"]))
+    return Sent(end["result"], end["seconds"], tuple(end["cpu"]), end["every"])

@@ -51,7 +51,7 @@ class Outcome:
 
     def is_saturated(self, index: int) -> bool:
         """Whether a process of a load could not keep up."""
-        return any(saturated(p.sent.cpu, float(p.answer.said["duration"])) for p in self.parts[index])
+        return any(saturated(p.sent.cpu, p.sent.every, float(p.answer.said["duration"])) for p in self.parts[index])
 
 
 def send(trial: Trial, loaders: Loaders, key: str | None, progress: Progress) -> Outcome:

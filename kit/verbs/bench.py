@@ -36,6 +36,7 @@ class Options:
     concurrency: int | None = None
     seconds: float | None = None
     rounds: int | None = None
+    starts: int | None = None
     restart: bool = False
     again: bool = False
     timeout: float = 3600.0
@@ -85,7 +86,10 @@ def _effort(options: Options) -> Effort:
         raise ManifestError(Problem(f"--profile {options.profile} is not known", f"needed: {', '.join(EFFORTS)}"))
     effort = EFFORTS[options.profile]
     if options.rounds is not None:
-        effort = replace(effort, rounds=options.rounds, restarts=options.rounds, inner=1)
+        n = options.rounds
+        effort = replace(effort, rounds=n, restarts=n, inner=1, starts=n)
+    if options.starts is not None:
+        effort = replace(effort, starts=options.starts)
     if options.seconds is not None:
         effort = replace(effort, seconds=options.seconds)
     return effort if options.concurrency is None else replace(effort, concurrency=options.concurrency)

@@ -10,25 +10,25 @@ from collections.abc import Sequence
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kit.bench import records as lines
 from kit.bench.gather import experiment
 from kit.bench.measure import slim
 from kit.bench.records import Began, Held, Looked, Ran, Record, Told
 from kit.bench.results import Bench, Footprint, Setup
-from kit.bench.stored import to_text
+from kit.bench.stored import from_text, to_text
 from kit.bench.trials import AS_GIVEN, Protocol, Stand, Step, Trial, Wish, schedule, step_id
 from kit.errors import ManifestError, Problem
 from kit.files import read_text, write_atomically
 from kit.gpu import to_json
+from kit.stack import assemble
+from kit.targets.loading import digests
 from kit.targets.sending import Outcome
 from kit.targets.stands import Place
 from kit.verbs.render import COMPOSE
 
 if TYPE_CHECKING:
-    from docker import DockerClient
-
     from kit.verbs.benching import Session
 
 RECORDS = "records.jsonl"
@@ -70,7 +70,8 @@ class Files:
             problem = f"{self.folder} holds results of another manifest, profile or card ({stale[0]})"
             raise ManifestError(Problem(problem, "needed: another folder with -o, or --again to measure anew"))
         if again:
-            (self.folder / RECORDS).unlink(missing_ok=True)
+            for name in (RECORDS, BENCH):
+                (self.folder / name).unlink(missing_ok=True)
             self.records = []
 
     def keep_raw(self, step: Step, outcome: Outcome) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -100,20 +101,23 @@ class Files:
         return folder
 
     def write_bench(self, session: Session, protocols: Sequence[Protocol]) -> Path:
-        """bench.json of what is done by now."""
-        ran = lines.runs(self.records)
+        """bench.json of what is done by now; experiments that this command is not about stay in it."""
+        ran, at = lines.runs(self.records), self.folder / BENCH
+        found = tuple(experiment(protocol, ran) for protocol in protocols)
+        names = {one.name for one in found}
+        before = from_text(text, str(at)).experiments if (text := read_text(at)) else ()
         told = [record for record in self.records if isinstance(record, Told)]
         made = Bench(
             setup=_setup(session, self.folder),
-            experiments=tuple(experiment(protocol, ran) for protocol in protocols),
+            experiments=(*(one for one in before if one.name not in names), *found),
             memory=_memory(session, self.records),
             started=next((record.at for record in self.records if isinstance(record, Began)), ""),
             told_seconds=told[-1].told if told else None,
             took_seconds=told[-1].took if told else None,
         )
         self.folder.mkdir(parents=True, exist_ok=True)
-        write_atomically(self.folder / BENCH, to_text(made))
-        return self.folder / BENCH
+        write_atomically(at, to_text(made))
+        return at
 
 
 def digest_of(protocol: Protocol, trial: Trial) -> str:
@@ -143,7 +147,7 @@ def _setup(session: Session, folder: Path) -> Setup:
         manifest=session.file.read_text(encoding="utf-8"),
         profile=session.options.profile,
         card=to_json(session.gpu),
-        images=_images(session.client, session.wish),
+        images=digests(session.client, (service.image for service in assemble(session.wish.plan).services)),
         host={"cpu": _cpu(), "cores": str(os.cpu_count()), "kernel": platform.release()},
         versions={"monogpu-kit": __version__, "docker": str(session.client.version()["Version"])},
         stacks=tuple(sorted(f"stacks/{path.name}" for path in (folder / "stacks").glob("*.yaml"))),
@@ -156,19 +160,3 @@ def _cpu() -> str:
         if line.startswith("model name"):
             return line.partition(":")[2].strip()
     return "unknown"
-
-
-def _images(client: DockerClient, wish: Wish) -> dict[str, str]:
-    """Name -> the registry's digest, or the id of an image that was built here."""
-    from docker.errors import ImageNotFound
-
-    from kit.stack import assemble
-
-    found: dict[str, str] = {}
-    for name in sorted({service.image for service in assemble(wish.plan).services}):
-        try:
-            attrs: dict[str, Any] = client.images.get(name).attrs
-        except ImageNotFound:
-            continue
-        found[name] = (attrs.get("RepoDigests") or [attrs["Id"]])[0]
-    return found

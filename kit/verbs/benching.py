@@ -15,12 +15,12 @@ from kit.bench import records as lines
 from kit.bench.gather import experiment
 from kit.bench.homes import at_home
 from kit.bench.records import Began, Held, Looked, Ran, Told
-from kit.bench.sizing import Size, first_look, more, second_look, sized
+from kit.bench.sizing import LOOK_SECONDS, Size, first_look, may_split, more, second_look, sized
 from kit.bench.telling import left, seen, words
 from kit.bench.trials import AS_GIVEN, Protocol, Stand, Step, Trial, Wish, schedule
 from kit.errors import KitError
 from kit.gpu import Gpu
-from kit.report.benching import Bar, found_lines, run_line, told_lines
+from kit.report.benching import Bar, found_lines, look_words, run_line, told_lines
 from kit.report.watch import Watcher
 from kit.targets import compose
 from kit.targets.loading import Loaders, loaders
@@ -161,18 +161,18 @@ class _Work:
         if not trial.seconds or key in lines.sizes(self.files.records):
             return
         began = time.monotonic()
-        size = self._sized(trial, key)
-        self.files.add(Looked(key, digest_of(protocol, trial), size, time.monotonic() - began))
+        size, around = self._sized(trial, key)
+        self.files.add(Looked(key, digest_of(protocol, trial), size, time.monotonic() - began, around))
+        self.bar.close()
+        self.session.output.say(f"  looked at {key}: {look_words(trial, size)}")
 
-    def _sized(self, trial: Trial, key: str) -> Size:
-        """How fast it is, and how many processes it takes to be that fast."""
-        cores = os.cpu_count() or 1
+    def _sized(self, trial: Trial, key: str) -> tuple[Size, float]:
+        """How fast it is and how many processes it takes to be that fast; and the seconds beside the last load."""
+        cores = (os.cpu_count() or 1) // len(trial.loads)
         outcome = self._send(first_look(trial), f"{key}.look", key)
         size = _size_of(trial, outcome)
-        for again in range(3):
-            if trial.seconds < LONG:
-                break
-            looked = second_look(trial, size, trial.seconds / 4)
+        for again in range(3 if may_split(trial) else 0):
+            looked = second_look(trial, size, LOOK_SECONDS)
             outcome = self._send(looked, f"{key}.look{again}", key)
             size = _size_of(looked, outcome)
             wanted = [
@@ -181,14 +181,11 @@ class _Work:
             if tuple(wanted) == size.processes:
                 break
             size = replace(size, processes=tuple(wanted))
-        return size
+        return size, outcome.seconds - outcome.sending
 
     def _send(self, trial: Trial, seed: str, what: str) -> Outcome:
         key = self.ground.key()
         return send(load_seeds(trial, seed, self.files.nonce), self.loads, key, self.bar.running(what))
-
-
-LONG = 4.0  # seconds of a run from which it is worth looking twice
 
 
 def _size_of(trial: Trial, outcome: Outcome) -> Size:

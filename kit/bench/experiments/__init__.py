@@ -9,8 +9,8 @@ EXPERIMENTS = {
     "sweep": sweep,
     "together": together,
     "prefix": prefix,
+    "mps": mps,
     "split": split,
     "policy": policy,
-    "mps": mps,
     "start": start,
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kit.bench.choosing import left_out, load, loadable
+from kit.bench.choosing import left_out, load, loadable, sum_unit
 from kit.bench.trials import Protocol, Stand, Trial, Value, View, Wish
 
 QUESTION = "Do models that share a card serve more with NVIDIA MPS?"
@@ -20,7 +20,8 @@ def protocol(wish: Wish) -> Protocol:
     stands = {name: _with(wish, mps) for name, mps in (("without MPS", False), ("with MPS", True))}
     trials = tuple(Trial(stand.key, stand, loads, wish.effort.seconds) for stand in stands.values())
     arms = tuple((name, stand.key, None) for name, stand in stands.items())
-    sum_of = View("sum", "every model loaded at once", "tok/s", "higher", Value("tokens"), arms)
+    unit, value = sum_unit(loads)
+    sum_of = View("sum", "every model loaded at once", unit, "higher", value, arms)
     each = (
         View(
             one.name,

@@ -13,7 +13,7 @@ VARIES = "the order of the starts: one after another, or all at once"
 def protocol(wish: Wish) -> Protocol:
     """The whole stack, sequential and parallel; with its compile caches as they were left, and without them."""
     trials, views = [], []
-    for cold in (False, True) if wish.plan.gpu.kind != "host" else (False,):
+    for cold in (False, True) if wish.effort.cold and wish.plan.gpu.kind != "host" else (False,):
         word = "cold" if cold else "warm"
         stands = {start: _stand(wish, start, word, cold) for start in ("sequential", "parallel")}
         trials += [Trial(stand.key, stand) for stand in stands.values()]
@@ -21,7 +21,7 @@ def protocol(wish: Wish) -> Protocol:
         condition = f"{len(wish.plan.shares)} workers, compile caches {'erased' if cold else 'warm'}"
         views.append(View(f"{word} start", condition, "s", "lower", Value("seconds"), arms))
     held = ("the stack as given, all containers removed before", "until `verify` has seen every name answer")
-    return Protocol("start", QUESTION, VARIES, held, tuple(trials), tuple(views), wish.effort.rounds)
+    return Protocol("start", QUESTION, VARIES, held, tuple(trials), tuple(views), wish.effort.starts)
 
 
 def _stand(wish: Wish, start: Literal["sequential", "parallel"], word: str, cold: bool) -> Stand:

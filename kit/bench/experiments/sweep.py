@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kit.bench.choosing import left_out, load, loadable
+from kit.bench.choosing import left_out, load, loadable, sum_unit
 from kit.bench.load import Load
 from kit.bench.trials import Protocol, Trial, Value, View, Wish
 
@@ -30,9 +30,9 @@ def protocol(wish: Wish) -> Protocol:
             key = f"{name}-{place:g}"
             trials.append(Trial(key, wish.given, tuple(_at(one, place, wish) for one in mine), wish.effort.seconds))
             arms.append((f"{place:g}", key, place))
-        kind = "embeddings: prompt tokens" if all(one.task == "embed" for one in mine) else "output tokens"
-        said = "every model loaded at once" if name == "together" else f"{name} alone, {kind}"
-        view = View(name, said, "tok/s", "higher", Value("tokens"), tuple(arms), "curve", axis)
+        said = "every model loaded at once" if name == "together" else f"{name} alone"
+        unit, value = sum_unit(mine)
+        view = View(name, said, unit, "higher", value, tuple(arms), "curve", axis)
         views += [view, replace(view, unit="req/s", value=Value("goodput"))] if _has_goodput(mine) else [view]
     held = (*(f"{one.name}: {one.prompts}" for one in loads.values()), "the stack as given, through the router")
     varies = f"the load: {axis}"
