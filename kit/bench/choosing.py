@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from math import ceil
 from typing import Literal
 
 from kit.bench.load import Load, Prompts
@@ -10,8 +11,11 @@ from kit.bench.trials import Value, Wish
 from kit.bill import Share
 from kit.errors import ManifestError, Problem
 from kit.manifest import Model
+from kit.units import MIB
 
 SPARE = 16  # tokens left free in a context, for what a tokenizer adds
+SEGMENT = 2 * MIB  # a layer's KV cache takes whole ones
+NOT_ALONE = ("kv cache", "kv rounding", "adapters")  # lines of a bill that another cache, and no adapters, change
 
 
 def loadable(wish: Wish) -> tuple[Model, ...]:
@@ -44,6 +48,18 @@ def single(wish: Wish) -> Model | None:
 def share_of(wish: Wish, model: Model) -> Share:
     """The first worker of a model."""
     return next(share for share in wish.plan.shares if share.model.name == model.name)
+
+
+def cached(share: Share) -> float:
+    """Bytes of a token in a worker's KV cache."""
+    return share.kv_bytes / share.kv_tokens
+
+
+def footprint(share: Share, tokens: int) -> int:
+    """What the worker takes with a KV cache of so many tokens, at least one request's, and without adapters."""
+    rest = sum(line.bytes for line in share.lines if line.what not in NOT_ALONE)
+    rounding = SEGMENT * share.facts.layers if share.facts else 0
+    return rest + rounding + ceil(max(tokens, share.context) * cached(share))
 
 
 def at_once(wish: Wish, model: Model) -> int:

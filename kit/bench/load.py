@@ -50,7 +50,8 @@ class Load:
     goodput: tuple[str, ...] = ()
 
     def split(self) -> tuple[Load, ...]:
-        """One load a process, alike in size; together they are this one."""
+        """One load a process, alike in size; together they are this one. Shared prefixes are shared within a process:
+        each has one at least."""
         n = min(self.processes, self.concurrency)
         return tuple(
             replace(
@@ -59,11 +60,15 @@ class Load:
                 concurrency=_part(self.concurrency, n, i),
                 count=_part(self.count, n, i),
                 rate=self.rate / n if self.rate else None,
-                prompts=replace(self.prompts, prefixes=_part(self.prompts.prefixes, n, i)),
+                prompts=replace(self.prompts, prefixes=_prefixes(self.prompts, n, i)),
                 seed=self.seed * 64 + i,
             )
             for i in range(n)
         )
+
+
+def _prefixes(prompts: Prompts, parts: int, index: int) -> int:
+    return max(_part(prompts.prefixes, parts, index), 1) if prompts.prefixes else 0
 
 
 def _part(whole: int, parts: int, index: int) -> int:

@@ -59,11 +59,12 @@ def parse(text: str) -> Answer:
         data = json.loads(text)
         said = {key: value for key, value in data.items() if key not in LISTS and key != "errors"}
         completed = int(said["completed"])
-    except (ValueError, KeyError, AttributeError) as error:
+        requests = tuple(_requests(data))
+    except (ValueError, KeyError, AttributeError, TypeError) as error:
         raise TargetError(Problem("the result of `vllm bench serve` cannot be read", str(error))) from None
     errors = [error for error in data.get("errors", ()) if error]
     failed = int(said.get("failed", int(said.get("num_prompts", completed)) - completed))
-    return Answer(said, tuple(_requests(data)), failed, errors[0] if errors else "")
+    return Answer(said, requests, failed, errors[0] if errors else "")
 
 
 def _requests(data: Mapping[str, Any]) -> Iterable[Request]:

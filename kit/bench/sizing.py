@@ -23,12 +23,9 @@ class Size:
 
 
 def first_look(trial: Trial, processes: Sequence[int] | None = None) -> Trial:
-    """The trial with few requests: twice as many as are sent at once."""
+    """The trial with few requests."""
     shares = processes or (1,) * len(trial.loads)
-    loads = (
-        replace(load, count=max(2 * load.concurrency, 4), processes=n)
-        for load, n in zip(trial.loads, shares, strict=True)
-    )
+    loads = (replace(load, count=_enough(load), processes=n) for load, n in zip(trial.loads, shares, strict=True))
     return replace(trial, loads=tuple(loads))
 
 
@@ -65,7 +62,12 @@ def sized(trial: Trial, found: Mapping[str, Size], trials: Sequence[Trial]) -> T
 
 def _counted(load: Load, rate: float, seconds: float, processes: int) -> Load:
     rate = min(rate, load.rate) if load.rate else rate
-    return replace(load, count=max(ceil(rate * seconds), 2 * load.concurrency, 4), processes=processes)
+    return replace(load, count=max(ceil(rate * seconds), _enough(load)), processes=processes)
+
+
+def _enough(load: Load) -> int:
+    """The fewest requests that show something: twice as many as are sent at once, or what a rate sends in a while."""
+    return max(ceil(load.rate * LOOK_SECONDS) if load.rate else 2 * load.concurrency, 4)
 
 
 def _columns(found: Size) -> tuple[tuple[float, ...], tuple[int, ...]]:

@@ -83,10 +83,10 @@ def only_router(one: Stand, other: Stand) -> bool:
 
 
 def _run_seconds(protocol: Protocol, trial: Trial, known: Seen) -> float:
+    name = f"{protocol.name}.{trial.key}"
+    done = [one.seconds for key, one in known.ran.items() if key.rpartition(".")[0] == name]
     if trial.stand.anew:
-        done = [one.seconds for key, one in known.ran.items() if key.startswith(f"{protocol.name}.{trial.key}.")]
         return _median(done, start_seconds(trial.stand, known))
-    done = [one.seconds for key, one in known.ran.items() if key.startswith(f"{protocol.name}.{trial.key}.")]
     if done:
         return median(done)
     mine = _own(protocol, known.sizes)

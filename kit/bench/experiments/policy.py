@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kit.bench.choosing import load, share_of, single
+from kit.bench.choosing import SPARE, cached, footprint, load, share_of, single
 from kit.bench.load import Prompts
 from kit.bench.trials import Protocol, Stand, Trial, Value, View, Wish
+from kit.bill import Share
 from kit.manifest import Model
 from kit.rules import POLICIES
 from kit.units import MIB
@@ -16,6 +17,7 @@ VARIES = "the router's policy; and, from condition to condition, how many prefix
 NOT_FOR_MANY = ("manual", "passthrough")  # they need a client that says where to go
 REPLICAS = 2
 REST, OUTPUT = 32, 32
+LEAST = 16  # tokens of a prefix: vLLM shares whole blocks of a cache
 ASKED = 3  # how often each prefix is asked for
 # The working set, as a share of what one replica's cache holds.
 SETS = {"small": 1 / 16, "medium": 1.0, "large": 2.0}
@@ -28,10 +30,15 @@ def protocol(wish: Wish) -> Protocol:
     if model is None:
         return Protocol("policy", QUESTION, VARIES, (), remarks=("no model here makes text",))
     share = share_of(wish, model)
-    prefix = min(2048, share.context // 2, wish.effort.most_tokens // 2)
-    holds = max(wish.effort.prefixes, -(-share.context // prefix))  # a cache holds one full context at least
+    prefix = min(2048, share.context // 2, wish.effort.most_tokens // 2, share.context - SPARE - REST - OUTPUT)
+    room = wish.plan.usable_bytes // REPLICAS // MIB * MIB
+    if prefix < LEAST or room < footprint(share, 0):
+        short = f"{model.name}'s context of {share.context} tokens has no room for a prefix"
+        remark = short if prefix < LEAST else f"{REPLICAS} replicas of {model.name} do not fit the card"
+        return Protocol("policy", QUESTION, VARIES, (), remarks=(remark,))
+    holds = _holds(wish, share, prefix, room)
+    memory = min(-(-footprint(share, holds * prefix) // MIB) * MIB, room)
     concurrency = min(MOST_AT_ONCE, wish.effort.concurrency, share.requests * REPLICAS)
-    memory = _memory(wish, model, holds * prefix)
     policies = [p for p in POLICIES[wish.manifest.router.engine] if p not in NOT_FOR_MANY]
     policies = [p for p in policies if not wish.policies or p in wish.policies]
     stands = {policy: _stand(wish, model, memory, policy) for policy in policies}
@@ -52,12 +59,10 @@ def protocol(wish: Wish) -> Protocol:
     return Protocol("policy", QUESTION, VARIES, held, tuple(trials), tuple(views), wish.effort.rounds)
 
 
-def _memory(wish: Wish, model: Model, tokens: int) -> int:
-    """A worker's footprint with a cache of about so many tokens, in whole MiB."""
-    share = share_of(wish, model)
-    a_token = share.kv_bytes / share.kv_tokens
-    wanted = max(tokens, share.context) * a_token
-    return int((share.total_bytes - share.kv_bytes + wanted) / MIB + 1) * MIB
+def _holds(wish: Wish, share: Share, prefix: int, room: int) -> int:
+    """As many prefixes as the effort wants, and as fit a worker of `room` bytes; a full context's at least."""
+    most = share.context + int((room - footprint(share, 0)) / cached(share))
+    return max(min(wish.effort.prefixes, most // prefix), -(-share.context // prefix))
 
 
 def _stand(wish: Wish, model: Model, memory: int, policy: str) -> Stand:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kit.bench.choosing import load, plain, share_of, single
+from kit.bench.choosing import footprint, load, plain, share_of, single
 from kit.bench.trials import Protocol, Stand, Trial, Value, View, Wish
 from kit.manifest import Model
 from kit.units import MIB
@@ -18,13 +18,15 @@ def protocol(wish: Wish) -> Protocol:
     if model is None:
         return Protocol("split", QUESTION, VARIES, (), remarks=("no model here makes text",))
     part = int(wish.plan.usable_bytes * PART) // MIB * MIB
-    share = share_of(wish, model)
-    need = share.total_bytes - share.kv_bytes
-    if part < need * 1.05:
-        remark = f"{model.name} does not fit {PART:.0%} of the card beside its weights"
+    if part < footprint(share_of(wish, model), 0):
+        remark = f"{model.name} does not fit {PART:.0%} of the card with a cache for one request"
         return Protocol("split", QUESTION, VARIES, (), remarks=(remark,))
     one = load(wish, model, door="worker")
-    stands = {"the whole card": _alone(wish, model, None), f"{PART:.0%} of it": _alone(wish, model, part)}
+    whole = wish.plan.usable_bytes // MIB * MIB
+    stands = {
+        "the whole card": _alone(wish, model, "whole", whole),
+        f"{PART:.0%} of it": _alone(wish, model, "part", part),
+    }
     trials = tuple(Trial(stand.key, stand, (one,), wish.effort.seconds, "split") for stand in stands.values())
     arms = tuple((name, stand.key, None) for name, stand in stands.items())
     condition = f"{model.name}, {one.concurrency} at once"
@@ -33,7 +35,6 @@ def protocol(wish: Wish) -> Protocol:
     return Protocol("split", QUESTION, VARIES, held, trials, views, wish.effort.restarts, wish.effort.inner)
 
 
-def _alone(wish: Wish, model: Model, memory: int | None) -> Stand:
-    only = model.model_copy(update={"replicas": 1, "adapters": (), "memory": memory or "auto"})
-    manifest = wish.manifest.model_copy(update={"models": (only,)})
-    return Stand("part" if memory else "whole", manifest)
+def _alone(wish: Wish, model: Model, key: str, memory: int) -> Stand:
+    only = model.model_copy(update={"replicas": 1, "adapters": (), "memory": memory})
+    return Stand(key, wish.manifest.model_copy(update={"models": (only,)}))

@@ -5,23 +5,26 @@ from __future__ import annotations
 from typing import Literal
 
 from kit.bench.trials import Protocol, Stand, Trial, Value, View, Wish
+from kit.plan import unpinned
 
 QUESTION = "How long does it take from nothing until every name has answered?"
 VARIES = "the order of the starts: one after another, or all at once"
+ORDERS: tuple[Literal["sequential", "parallel"], ...] = ("sequential", "parallel")
 
 
 def protocol(wish: Wish) -> Protocol:
     """The whole stack, sequential and parallel; with its compile caches as they were left, and without them."""
-    trials, views = [], []
+    trials, views, alone = [], [], unpinned(wish.plan.shares)
     for cold in (False, True) if wish.effort.cold and wish.plan.gpu.kind != "host" else (False,):
         word = "cold" if cold else "warm"
-        stands = {start: _stand(wish, start, word, cold) for start in ("sequential", "parallel")}
+        stands = {start: _stand(wish, start, word, cold) for start in ORDERS[: 1 if alone else None]}
         trials += [Trial(stand.key, stand) for stand in stands.values()]
         arms = tuple((start, stand.key, None) for start, stand in stands.items())
         condition = f"{len(wish.plan.shares)} workers, compile caches {'erased' if cold else 'warm'}"
         views.append(View(f"{word} start", condition, "s", "lower", Value("seconds"), arms))
     held = ("the stack as given, all containers removed before", "until `verify` has seen every name answer")
-    return Protocol("start", QUESTION, VARIES, held, tuple(trials), tuple(views), wish.effort.starts)
+    remarks = (f"not in parallel: {', '.join(alone)} measures the card while it starts",) if alone else ()
+    return Protocol("start", QUESTION, VARIES, held, tuple(trials), tuple(views), wish.effort.starts, remarks=remarks)
 
 
 def _stand(wish: Wish, start: Literal["sequential", "parallel"], word: str, cold: bool) -> Stand:

@@ -18,9 +18,10 @@ def protocol(wish: Wish) -> Protocol:
     loads = {model.name: load(wish, model) for model in models}
     most = max((one.concurrency for one in loads.values()), default=1)
     places = wish.rates or tuple(float(level) for level in levels(most, wish.effort.levels))
+    at_once = "together" if "together" not in loads else "all together"  # no name has a space in it
     groups: dict[str, tuple[Load, ...]] = {name: (one,) for name, one in loads.items()}
     if len(models) > 1:
-        groups["together"] = tuple(loads.values())
+        groups[at_once] = tuple(loads.values())
     trials, views = [], []
     for name, mine in groups.items():
         arms = []
@@ -30,7 +31,7 @@ def protocol(wish: Wish) -> Protocol:
             key = f"{name}-{place:g}"
             trials.append(Trial(key, wish.given, tuple(_at(one, place, wish) for one in mine), wish.effort.seconds))
             arms.append((f"{place:g}", key, place))
-        said = "every model loaded at once" if name == "together" else f"{name} alone"
+        said = "every model loaded at once" if name == at_once else f"{name} alone"
         unit, value = sum_unit(mine)
         view = View(name, said, unit, "higher", value, tuple(arms), "curve", axis)
         views += [view, replace(view, unit="req/s", value=Value("goodput"))] if _has_goodput(mine) else [view]
