@@ -11,9 +11,8 @@ from kit.choosing import Family, families
 from kit.engines import ENGINES
 from kit.errors import DoesNotFit, Path, Problem, dotted
 from kit.manifest import Manifest
-from kit.plan import NoRoom, Solution, plan, solve
+from kit.plan import NoRoom, Solution, plan, reserved_for, solve
 from kit.remarks import remarks
-from kit.reserve import reserved
 from kit.units import MIB, gib, size, up
 from kit.workers import Asked
 
@@ -89,7 +88,7 @@ def bill(asked: Asked, solution: Solution) -> str:
 
 def _card_lines(asked: Asked) -> list[Line]:
     gpu = asked.gpu
-    taken = [replace(line, bytes=-line.bytes) for line in reserved(gpu, asked.manifest.gpu.reserve)]
+    taken = [replace(line, bytes=-line.bytes) for line in reserved_for(asked)]
     return [Line(gpu.name, gpu.total_bytes, gpu.origin), *taken]
 
 

@@ -27,6 +27,7 @@ Card = Annotated[
     ),
 ]
 MANIFEST = Path("monogpu.yaml")
+RESULTS = Path("bench")
 
 
 def _version(wanted: bool) -> None:
@@ -173,6 +174,48 @@ def calibrate(
 
 
 @app.command()
+def bench(
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="[NAME]", help="all, or some of router,sweep,together,prefix,split,policy,mps,start, with commas."
+        ),
+    ] = "all",
+    file: File = MANIFEST,
+    profile: Annotated[str, typer.Option("--profile", help="How much is done: quick, standard or full.")] = "standard",
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="The results' folder. Default: bench beside FILE.")
+    ] = None,
+    model: Annotated[str, typer.Option("--model", help="For experiments with one model. Default: the first.")] = "",
+    goodput: Annotated[
+        list[str] | None, typer.Option("--goodput", help="What a good request keeps, in ms: ttft:500, tpot:50.")
+    ] = None,
+    rates: Annotated[str, typer.Option("--rates", help="sweep: requests a second, such as 1,2,4.")] = "",
+    policies: Annotated[str, typer.Option("--policies", help="policy: only these, with commas.")] = "",
+    concurrency: Annotated[int | None, typer.Option("--concurrency", min=1, help="The most requests at once.")] = None,
+    seconds: Annotated[float | None, typer.Option("--seconds", min=0.5, help="How long a run should send.")] = None,
+    rounds: Annotated[int | None, typer.Option("--rounds", min=1, help="How often each arm is measured.")] = None,
+    starts: Annotated[int | None, typer.Option("--starts", min=1, help="start: how often each is measured.")] = None,
+    restart: Annotated[
+        bool, typer.Option("--restart", help="Allow to stop the stack that runs now; it is brought back at the end.")
+    ] = False,
+    again: Annotated[bool, typer.Option("--again", help="Forget what was measured before.")] = False,
+    timeout: Annotated[float, typer.Option("--timeout", metavar="S", help="Seconds to wait for a stack.")] = 3600,
+) -> None:
+    """Measure: the router's cost, load sweeps, models together, prefixes, memory, policies, MPS, starts."""
+    from kit.verbs.bench import Options
+
+    _run(
+        "bench",
+        file,
+        Options(
+            name, profile, output, model, tuple(goodput or ()), rates, policies, concurrency, seconds, rounds, starts,
+            restart, again, timeout,
+        ),
+    )  # fmt: skip
+
+
+@app.command()
 def gpu(
     device: Annotated[str, typer.Argument(help="Index or UUID.")] = "0",
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Write it here, as a gpu.json.")] = None,
@@ -202,6 +245,18 @@ def cost(
 ) -> None:
     """What the names cost: a card each, cards shared, one base with adapters; and kept or swapped."""
     _run("cost", file, gpu, price, as_json=as_json)
+
+
+@app.command()
+def report(
+    results: Annotated[Path, typer.Argument(metavar="[RESULTS]", help="The folder that bench wrote.")] = RESULTS,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Default: report.html in RESULTS; pictures/ lies beside it.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Show what `bench` found: one HTML page with charts, and the charts as PNGs."""
+    _run("report", results, output, as_json=as_json)
 
 
 @app.command()

@@ -1,13 +1,16 @@
 """Taking names out of the router before their workers stop, and whether the card has room for the next one. Pure.
 
-The router reads its list of workers again whenever the file changes. A worker that was taken out gets no new request;
-those it has are finished; then it may stop, and nobody sees an error. It comes back into the list when it serves again.
+The router reads its list of workers again whenever the file changes; HAProxy, where it stands in front, is told to
+drain a server. A worker that was taken out gets no new request; those it has are finished; then it may stop, and nobody
+sees an error. It comes back when it serves again.
 """
 
 from __future__ import annotations
 
+import csv
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -49,14 +52,44 @@ def let_go(answer: str, services: Collection[str]) -> bool:
     return not any(state in AT_WORK for url, state in states(answer).items() if belongs(url, services))
 
 
-def taken_up(answer: str, text: str) -> bool:
-    """Whether every worker of the list is known to the router, and ready."""
+def taken_up(answer: str, text: str, services: Collection[str] | None = None) -> bool:
+    """Whether every worker of the list, or every one of these services in it, is known to the router, and ready."""
     try:
-        wanted = [str(worker["url"]) for worker in json.loads(text)["workers"]]
+        listed = [str(worker["url"]) for worker in json.loads(text)["workers"]]
     except (ValueError, KeyError, TypeError):
         return True
     said = states(answer)
-    return all(said.get(url) == "ready" for url in wanted)
+    return all(said.get(url) == "ready" for url in listed if services is None or belongs(url, services))
+
+
+@dataclass(frozen=True)
+class Server:
+    """A worker as HAProxy knows it; `state` is HAProxy's word (UP, DOWN, DRAIN ...), `requests` those under way."""
+
+    backend: str
+    name: str
+    state: str
+    requests: int
+
+    @property
+    def closed(self) -> bool:
+        """Whether it gets no new request."""
+        return self.state.startswith(("DRAIN", "MAINT", "DOWN"))
+
+
+def servers(answer: str) -> tuple[Server, ...]:
+    """HAProxy's answer to `show stat`, a table with commas -> the servers in it; () when it is no such table."""
+    rows = csv.DictReader(answer.removeprefix("# ").splitlines())
+    return tuple(
+        Server(row["pxname"], row["svname"], row["status"] or "", int(row["scur"] or 0))
+        for row in rows
+        if {"pxname", "svname", "status", "scur"} <= row.keys() and row["svname"] not in ("FRONTEND", "BACKEND", None)
+    )
+
+
+def of(known: Iterable[Server], services: Collection[str]) -> tuple[Server, ...]:
+    """Those that are these services: a server has its worker's host name."""
+    return tuple(server for server in known if belongs(f"http://{server.name}", services))
 
 
 def at_rest(load: Load | None) -> bool:

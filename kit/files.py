@@ -10,16 +10,14 @@ from pathlib import Path
 from kit.errors import KitError
 
 
-def write_atomically(path: Path, text: str, mode: int = 0o644) -> None:
-    """Write beside, then rename. Raises KitError when the folder cannot be written or is full."""
+def write_atomically(path: Path, content: str | bytes, mode: int = 0o644) -> None:
+    """Write beside, then rename; text as UTF-8. Raises KitError when the folder cannot be written or is full."""
     name = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(
-            "w", dir=path.parent, prefix=f".{path.name}.", delete=False, encoding="utf-8"
-        ) as file:
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
             name = file.name
-            file.write(text)
+            file.write(content if isinstance(content, bytes) else content.encode())
             file.flush()
             os.fsync(file.fileno())
         Path(name).chmod(mode)

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from kit.bill import Plan, Share
 from kit.stack import Probe, Task
 
-ROLE = "monogpu.role"  # worker, router or fetch
+ROLE = "monogpu.role"  # worker, router, fetch or mps
 MODEL = "monogpu.model"  # the model's name; of a process that serves several, all of them, with commas
 TASK = "monogpu.task"  # one for each of those
 NAMES = "monogpu.names"  # what clients put in "model": the models' names first, then the adapters', with commas

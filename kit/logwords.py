@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import re
 
-from kit.known import card, host, hub, last, memory, model, settings
+from kit.known import card, host, hub, last, memory, model, mps, settings
 from kit.patterns import MOST_READ, Explanation, Word, first
 
 WORDS: tuple[Word, ...] = (
     *memory.WORDS,
+    *mps.WORDS,
     *card.WORDS,
     *hub.WORDS,
     *model.WORDS,

@@ -64,16 +64,20 @@ def plan(asked: Asked) -> Plan:
     shares = tuple(_share(asked, solution, n, budgets[n]) for n in range(len(solution.workers)))
     if asked.manifest.start == "parallel":
         _refuse_unpinned(shares)
-    lines = reserved(asked.gpu, asked.manifest.gpu.reserve)
+    lines = reserved_for(asked)
     return Plan(asked.manifest, asked.gpu, lines, solution.usable, shares, _notes(asked))
+
+
+def unpinned(shares: Sequence[Share]) -> list[str]:
+    """The workers that measure the card while they start."""
+    return [s.service for s in shares if s.facts and s.utilization is not None and not s.kv_bytes]
 
 
 def _refuse_unpinned(shares: Sequence[Share]) -> None:
     """Workers may start together only when none of them measures the card: vLLM measures unless its KV cache is given
     in bytes, and then counts what its neighbours take meanwhile as its own."""
-    open_ended = [s.service for s in shares if s.facts and s.utilization is not None and not s.kv_bytes]
-    if open_ended:
-        names = ", ".join(open_ended)
+    if found := unpinned(shares):
+        names = ", ".join(found)
         what = f"{names} cannot start beside others: it keeps no KV cache, so vLLM measures the card while it starts"
         raise ManifestError(Problem(what, "needed: start: sequential", path=("start",)))
 
@@ -81,7 +85,7 @@ def _refuse_unpinned(shares: Sequence[Share]) -> None:
 def solve(asked: Asked) -> Solution:
     """Stand every worker on the best rungs that fit together."""
     workers = workers_of(asked)
-    usable = asked.gpu.total_bytes - sum(line.bytes for line in reserved(asked.gpu, asked.manifest.gpu.reserve))
+    usable = asked.gpu.total_bytes - sum(line.bytes for line in reserved_for(asked))
     chosen = [_first_within(worker) for worker in workers]
     total = sum(_price(worker, chosen[n]) for n, worker in enumerate(workers))
     for step in steps(workers):
@@ -94,6 +98,12 @@ def solve(asked: Asked) -> Solution:
         chosen[step.worker] = step.rung
     tight = tuple(n for n, worker in enumerate(workers) if worker.rungs[chosen[n]].need > _price(worker, chosen[n]))
     return Solution(workers, tuple(chosen), usable, max(total - usable, 0), tight)
+
+
+def reserved_for(asked: Asked) -> tuple[Line, ...]:
+    """What of the card is not the workers'."""
+    wish = asked.manifest.gpu
+    return reserved(asked.gpu, wish.reserve, wish.mps)
 
 
 def _price(worker: Worker, rung: int) -> int:

@@ -139,7 +139,7 @@ def _quoted(text: str) -> str:
 
 @cache
 def _printer() -> Environment:
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 
     printer = Environment(
         loader=FileSystemLoader(_TEMPLATES),
@@ -147,7 +147,7 @@ def _printer() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
-        autoescape=False,
+        autoescape=select_autoescape(("html.j2",), default=False),
     )
     printer.filters.update(q=scalar, comment=comment, rows=rows)
     return printer

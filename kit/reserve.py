@@ -9,12 +9,21 @@ from kit.units import MIB, size
 # Kept free besides: the driver's own bookkeeping, fragmentation, and a desktop that opens one more window.
 MARGIN = 128 * MIB
 HOST_MARGIN = 1024 * MIB
+# nvidia-cuda-mps-server itself, by the listings of nvidia-smi that people published: 25 to 30 MiB on cards from Turing
+# to Ada, 60 MiB in a slice of an A100.
+MPS_SERVER = 64 * MIB
 
 
-def reserved(gpu: Gpu, wished: int | None) -> tuple[Line, ...]:
-    """The lines that are paid before any worker. `wished` is the manifest's gpu.reserve in bytes, or None.
+def reserved(gpu: Gpu, wished: int | None, mps: bool = False) -> tuple[Line, ...]:
+    """The lines that are paid before any worker. `wished` is the manifest's gpu.reserve in bytes, or None; `mps` its
+    gpu.mps.
 
     A reserve that is wished for covers what others hold now, as long as they hold no more than that."""
+    server = (Line("MPS server", MPS_SERVER, "a process of its own; 25 to 60 MiB were seen"),) if mps else ()
+    return (*_others(gpu, wished), *server)
+
+
+def _others(gpu: Gpu, wished: int | None) -> tuple[Line, ...]:
     held = max(gpu.total_bytes - gpu.free_bytes, 0)
     margin = HOST_MARGIN if gpu.kind == "host" else MARGIN
     kept = (gpu.total_bytes - gpu.limit_bytes) if gpu.limit_bytes is not None else 0

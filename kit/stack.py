@@ -9,7 +9,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeVar
 
-from kit.errors import ManifestError, Problem
 from kit.units import MIB
 
 if TYPE_CHECKING:
@@ -37,12 +36,14 @@ Value = str | Secret
 
 @dataclass(frozen=True)
 class Mount:
-    """`source` is a volume's name, a path (relative to the compose file), or a tmpfs's options (`size=67108864`)."""
+    """`source` is a volume's name, a path (relative to the compose file), or a tmpfs's options (`size=67108864`).
+    A volume that is `in_memory` lives there as long as somebody mounts it."""
 
     kind: Literal["bind", "volume", "tmpfs"]
     source: str
     target: str
     read_only: bool = False
+    in_memory: bool = False
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,9 @@ Condition = Literal["service_started", "service_healthy", "service_completed_suc
 
 @dataclass(frozen=True)
 class Service:
-    """One compose service. `comment` lines are printed above it: the bill of a worker."""
+    """One compose service. `comment` lines are printed above it: the bill of a worker. Without `networks` it reaches
+    nobody and is reached by nobody. It is restarted when one of `restarts_with`, which it depends on, begins anew.
+    `ipc` and `pid` are the namespaces that it is in, None for its own."""
 
     name: str
     image: str
@@ -108,10 +111,13 @@ class Service:
     ports: tuple[Port, ...] = ()
     health: Health | None = None
     depends_on: tuple[tuple[str, Condition], ...] = ()
+    restarts_with: tuple[str, ...] = ()
     device: Device | None = None
     restart: str = "on-failure:3"
     stop_grace: int = 60
     shm_bytes: int | None = None
+    ipc: str | None = None
+    pid: str | None = None
     user: str | None = None
     read_only: bool = False
     labels: tuple[tuple[str, str], ...] = ()
@@ -160,7 +166,8 @@ class Probe:
 
 @dataclass(frozen=True)
 class Stack:
-    """A whole project, in boot order. `header` lines open the file."""
+    """A whole project, in boot order. `header` lines open the file; `in_memory` are those of the `volumes` that live
+    there."""
 
     project: str
     header: tuple[str, ...]
@@ -169,28 +176,30 @@ class Stack:
     volumes: tuple[str, ...]
     files: tuple[File, ...]
     probes: tuple[Probe, ...]
+    in_memory: tuple[str, ...] = ()
 
 
 Named = TypeVar("Named", Service, Probe)
 
 
 def assemble(plan: Plan) -> Stack:
-    """Plan -> the whole project in boot order: downloads, the workers in the manifest's order, the router.
+    """Plan -> the whole project in boot order: downloads, what shares the card, the workers in the manifest's order,
+    the router.
 
     Downloads come first because they need no card and fail early on a gated repository. The manifest's order is kept
     because every byte is pinned: no order fits better, and this one the user chose. Raises ManifestError for what no
     engine or router here can serve."""
     # Engines and routers build Services: they import the types above, so they are imported when those exist.
+    from kit import mps
     from kit.comments import header
     from kit.engines import engine_of
     from kit.routers import front, router_of
     from kit.worker_services import in_turn, worker_services
 
-    if plan.manifest.gpu.mps:
-        raise ManifestError(Problem("MPS cannot be set up yet", "needed: mps: false", path=("gpu", "mps")))
     pairs = [(engine_of(plan, share), share) for share in plan.shares]
     router = router_of(plan)
-    workers = worker_services([(engine.service(share, plan), share) for engine, share in pairs], plan)
+    made = worker_services([(engine.service(share, plan), share) for engine, share in pairs], plan)
+    daemons, workers = mps.shared(made, plan) if plan.manifest.gpu.mps else ((), made)
     fetches = _first_of_each(fetch for engine, share in pairs for fetch in engine.fetches(share, plan))
     doors = _first_of_each(door for engine, share in pairs for door in engine.doors(share, plan))
     routed = tuple(route for engine, share in pairs for route in engine.routes(share))
@@ -207,13 +216,15 @@ def assemble(plan: Plan) -> Stack:
         )
         ends, more = front.before(plan, ends[0], pooled, tensors)
         files = (*files, *more)
-    services = (*fetches, *(in_turn(workers) if plan.manifest.start == "sequential" else workers), *doors, *ends)
+    ordered = in_turn(workers) if plan.manifest.start == "sequential" else workers
+    services = (*fetches, *daemons, *ordered, *doors, *ends)
     return Stack(
         project=plan.manifest.name,
         header=header(plan),
         services=services,
         networks=_networks(services),
         volumes=_volumes(services),
+        in_memory=_volumes(services, in_memory=True),
         files=files,
         probes=_first_of_each(probe for engine, share in pairs for probe in engine.probes(share)),
     )
@@ -232,6 +243,7 @@ def _networks(services: Iterable[Service]) -> tuple[Network, ...]:
     return tuple(Network(name, name == WORKERS, NO_HOST if name == WORKERS else ()) for name in used)
 
 
-def _volumes(services: Iterable[Service]) -> tuple[str, ...]:
-    mounts = (mount for service in services for mount in service.mounts)
-    return tuple(dict.fromkeys(mount.source for mount in mounts if mount.kind == "volume"))
+def _volumes(services: Iterable[Service], in_memory: bool = False) -> tuple[str, ...]:
+    """The volumes that are mounted: all of them, or only those in memory."""
+    mounts = (mount for service in services for mount in service.mounts if mount.kind == "volume")
+    return tuple(dict.fromkeys(mount.source for mount in mounts if mount.in_memory or not in_memory))

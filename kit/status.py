@@ -12,6 +12,7 @@ from kit.patterns import Explanation
 from kit.prometheus import samples, total
 
 OVER = 1.03  # of the bill, from where it is said
+LOOP = 3  # restarts after which one that is still not well is not waited for any more
 
 
 @dataclass(frozen=True)
@@ -30,8 +31,9 @@ class Load:
 @dataclass(frozen=True)
 class Service:
     """One container. `planned` is the bill's total and `held` what the driver (or, on the CPU, the kernel) counts now,
-    in bytes; `tokens` a second: written ones for a model that writes, else read ones; `cause` why it failed, as far as
-    its log says so; `last` is the log's last line then."""
+    in bytes; `tokens` a second: written ones for a model that writes, else read ones; `cause` why it failed, now or
+    before Docker restarted it, as far as its log says so; `last` is the log's last line then; `made` is when its
+    container was made, since when Docker counts restarts."""
 
     name: str
     role: str
@@ -49,6 +51,7 @@ class Service:
     tokens: float | None = None
     cause: Explanation | None = None
     last: str = ""
+    made: datetime | None = None
 
     @property
     def word(self) -> str:
@@ -63,6 +66,17 @@ class Service:
         if self.role == "fetch" and self.state == "exited":
             return self.exit_code == 0
         return self.state == "running" and self.health in (None, "healthy")
+
+    @property
+    def loops(self) -> bool:
+        """Whether it is started again and again, and does not get well."""
+        return self.restarts >= LOOP and not self.well
+
+    @property
+    def failing(self) -> bool:
+        """Whether somebody must look at it: what only starts is waited for."""
+        starts = self.state == "running" and self.health == "starting"
+        return self.loops or not (self.well or starts)
 
     @property
     def over(self) -> int:
@@ -90,6 +104,11 @@ class Status:
     def names(self) -> tuple[str, ...]:
         """What clients may put in "model", as the workers' labels say."""
         return tuple(dict.fromkeys(name for service in self.services for name in service.names))
+
+    @property
+    def failing(self) -> bool:
+        """Whether some service is."""
+        return any(service.failing for service in self.services)
 
 
 def load(text: str, at: float) -> Load:
@@ -168,8 +187,10 @@ def _service(one: Service) -> dict[str, Any]:
         "state": one.state,
         "health": one.health,
         "well": one.well,
+        "failing": one.failing,
         "restarts": one.restarts,
         "started": one.started.isoformat() if one.started else None,
+        "made": one.made.isoformat() if one.made else None,
         "exit_code": one.exit_code,
         "image": one.image,
         "planned_bytes": one.planned,

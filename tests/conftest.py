@@ -1,7 +1,7 @@
 """Which kinds of test run, and goldens.
 
-pure runs always; `--docker` adds the tests marked docker, `--real` those marked real. A chosen kind that cannot run
-fails; nothing skips.
+pure runs always; `--docker` adds the tests marked docker, `--browser` and `--real` those marked so. A chosen kind that
+cannot run fails; nothing skips.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ settings.register_profile("kit", deadline=None)
 settings.load_profile("kit")
 
 ROOT = Path(__file__).resolve().parent.parent
-KINDS = ("docker", "chaos", "real")
+KINDS = ("browser", "docker", "chaos", "real")
 NOT_RUN = ("skipped", "xfailed", "xpassed")
 KIND_OF = pytest.StashKey[dict[str, str]]()  # a test's id -> its kind, of those that were chosen
 

@@ -22,18 +22,24 @@ SECONDS = 900.0  # a start is 35 s on two idle cores, and these may be busy
 @contextlib.contextmanager
 def example(name: str, folder: Path) -> Iterator[Walk]:
     """The example, of which nothing runs yet; one of the same name that runs already is left alone."""
-    project, port = f"mgk-r-{uuid4().hex[:8]}", free_port()
     text = (ROOT / "compose" / name / "monogpu.yaml").read_text()
-    text, renamed = re.subn(f"^name: {name}$", f"name: {project}", text, flags=re.MULTILINE)
-    text, moved = re.subn("^router:$", f"router:\n  port: {port}", text, flags=re.MULTILINE)
-    assert (renamed, moved) == (1, 1)
-    (folder / "monogpu.yaml").write_text(text)
+    with project(folder, name) as made:
+        text, renamed = re.subn(f"^name: {name}$", f"name: {made.name}", text, flags=re.MULTILINE)
+        text, moved = re.subn("^router:$", f"router:\n  port: {made.port}", text, flags=re.MULTILINE)
+        assert (renamed, moved) == (1, 1)
+        (folder / "monogpu.yaml").write_text(text)
+        yield made
+
+
+@contextlib.contextmanager
+def project(folder: Path, example: str) -> Iterator[Walk]:
+    """A project with a name and a port of its own and an example's files; its manifest is still to be written."""
     for part in ("models", "adapters"):
-        if (ROOT / "compose" / name / part).exists():
-            shutil.copytree(ROOT / "compose" / name / part, folder / part, copy_function=_placed)
+        if (ROOT / "compose" / example / part).exists():
+            shutil.copytree(ROOT / "compose" / example / part, folder / part, copy_function=_placed)
     client = compose.connect(os.environ)
     host = os.environ.get("DOCKER_HOST", f"unix://{REAL}")
-    made = Walk(project, folder, host, client, port, seconds=SECONDS)
+    made = Walk(f"mgk-r-{uuid4().hex[:8]}", folder, host, client, free_port(), seconds=SECONDS)
     try:
         yield made
     finally:

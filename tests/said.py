@@ -15,7 +15,9 @@ def said(stack: Stack) -> dict[str, Any]:
         "services": {service.name: _service(service) for service in stack.services},
         "networks": {network.name: _network(network) for network in stack.networks},
     }
-    return document | ({"volumes": dict.fromkeys(stack.volumes)} if stack.volumes else {})
+    in_memory = {"driver_opts": {"type": "tmpfs", "device": "tmpfs", "o": "nosuid,nodev,noexec"}}
+    volumes = {name: in_memory if name in stack.in_memory else None for name in stack.volumes}
+    return document | ({"volumes": volumes} if volumes else {})
 
 
 def dollars(value: str | Secret) -> str:
@@ -32,8 +34,12 @@ def _service(service: Service) -> dict[str, Any]:
         "command": [dollars(item) for item in service.command],
         "environment": {name: dollars(value) for name, value in service.environment},
         "deploy": _deploy(service),
-        "depends_on": {name: {"condition": condition} for name, condition in service.depends_on},
+        "depends_on": {
+            name: {"condition": condition} | ({"restart": True} if name in service.restarts_with else {})
+            for name, condition in service.depends_on
+        },
         "healthcheck": _health(service),
+        "network_mode": None if service.networks else "none",
         "networks": {p.network: {"aliases": list(p.aliases)} if p.aliases else None for p in service.networks},
         "ports": [
             {"host_ip": p.bind, "published": str(p.published), "target": p.target, "protocol": "tcp"}
@@ -42,6 +48,8 @@ def _service(service: Service) -> dict[str, Any]:
         "volumes": [_mount(mount) for mount in service.mounts if mount.kind != "tmpfs"],
         "tmpfs": [f"{mount.target}:{mount.source}" for mount in service.mounts if mount.kind == "tmpfs"],
         "shm_size": service.shm_bytes,
+        "ipc": service.ipc,
+        "pid": service.pid,
         "user": service.user,
         "read_only": service.read_only,
         "init": service.init,

@@ -92,11 +92,13 @@ def share(of: Model | None = None, **fields: Any) -> Share:
     return Share(**(given | fields))
 
 
-def plan(*shares: Share, gpu: Gpu = CARD, access: str = "nvidia", device: str = "0", **manifest: Any) -> Plan:
+def plan(
+    *shares: Share, gpu: Gpu = CARD, access: str = "nvidia", device: str = "0", mps: bool = False, **manifest: Any
+) -> Plan:
     """A plan for `shares`, or for one model called chat."""
     chosen = shares or (share(),)
     models = {one.model.name: one.model for one in chosen}
-    wish = {"device": device, "access": access}
+    wish = {"device": device, "access": access, "mps": mps}
     made = Manifest(**({"name": "demo", "gpu": wish, "models": tuple(models.values())} | manifest))
     return Plan(made, gpu, (Line("desktop", 512 * MIB, "held by others"),), gpu.total_bytes - 512 * MIB, chosen)
 
@@ -136,7 +138,8 @@ def plans(draw: st.DrawFn) -> Plan:
     access = draw(st.sampled_from(["nvidia", "cdi"]))
     router = draw(st.sampled_from([{}, {"api_key": "THE_KEY", "bind": "0.0.0.0", "port": 8080}]))
     start = draw(st.sampled_from(["sequential", "parallel"]))
-    return plan(*shares, gpu=gpu, access=access, router=router, start=start)
+    mps = gpu is CARD and draw(st.booleans())
+    return plan(*shares, gpu=gpu, access=access, router=router, start=start, mps=mps)
 
 
 MOUNTS = st.one_of(
@@ -180,6 +183,8 @@ def services(name: str) -> st.SearchStrategy[Service]:
         ),
         device=st.none() | st.builds(Device, st.sampled_from(["nvidia", "cdi"]), WORD),
         shm_bytes=st.none() | st.integers(1, 2 * GIB),
+        ipc=st.sampled_from([None, "host", "private"]),
+        pid=st.sampled_from([None, "host"]),
         user=st.none() | st.just("65532:65532"),
         read_only=st.booleans(),
         labels=labels,
@@ -197,7 +202,12 @@ def stacks(draw: st.DrawFn, most: int = 3) -> Stack:
     made = [draw(services(name)) for name in names]
     made = [
         made[0],
-        *(replace(s, depends_on=((before, "service_healthy"),)) for before, s in zip(names, made[1:], strict=False)),
+        *(
+            replace(
+                s, depends_on=((before, "service_healthy"),), restarts_with=(before,) if draw(st.booleans()) else ()
+            )
+            for before, s in zip(names, made[1:], strict=False)
+        ),
     ]
     volumes = sorted({mount.source for s in made for mount in s.mounts if mount.kind == "volume"})
     return Stack(
@@ -208,4 +218,5 @@ def stacks(draw: st.DrawFn, most: int = 3) -> Stack:
         volumes=tuple(volumes),
         files=(File("smg/workers.json", draw(TEXT)),),
         probes=(),
+        in_memory=tuple(name for name in volumes if draw(st.booleans())),
     )

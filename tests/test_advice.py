@@ -32,6 +32,15 @@ def refused(*some: dict[str, Any], gpu: str) -> DoesNotFit:
     return caught.value
 
 
+def test_the_bill_that_does_not_fit_has_the_mps_server_where_one_is_wanted() -> None:
+    asked = ask(model("chat", LLAMA), gpu="6GiB")
+    gpu = asked.manifest.gpu.model_copy(update={"mps": True})
+    for wanted in (asked, replace(asked, manifest=asked.manifest.model_copy(update={"gpu": gpu}))):
+        with pytest.raises(DoesNotFit) as caught:
+            plan_or_advise(wanted)
+        assert ("MPS server" in str(caught.value.evidence)) == (wanted is not asked)
+
+
 def test_the_problem_points_at_the_greediest_context_and_says_what_is_missing() -> None:
     error = refused(model("chat", CHAT, context=32768), model("tiny", TINY, context=4096), gpu="5GiB")
     assert error.problems[0].path == ("models", 0, "context")

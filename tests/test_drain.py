@@ -63,6 +63,8 @@ def test_names_are_taken_up_when_every_worker_of_the_list_is_ready() -> None:
     assert taken_up(answer(embed="ready"), part)
     assert not taken_up(answer(embed="pending"), part)
     assert not taken_up(answer(embed="ready"), WHOLE)
+    assert taken_up(answer(embed="ready"), WHOLE, ["embed"]) and not taken_up(answer(embed="ready"), WHOLE, ["chat"])
+    assert taken_up("", WHOLE, []) and not taken_up("", WHOLE, ["embed"])
 
 
 def test_a_worker_is_at_rest_without_requests_and_a_silent_one_is_not_waited_for() -> None:

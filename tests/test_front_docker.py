@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
 
-from kit.targets import compose
-from tests.walks import SMALL, TINY, Walk, model, soon, walk
+from kit.drain import servers
+from kit.targets import compose, inside
+from tests.chaos.steady import steady
+from tests.walks import SMALL, TINY, Walk, ended, model, soon, walk
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -130,6 +133,65 @@ def test_a_worker_made_anew_is_found_at_its_new_address(running: Walk) -> None:
         running.client.api.restart(running.containers()[name].id, timeout=1)
     soon(lambda: post(running, "/v1/rerank", {"model": "rank", "query": "a", "documents": ["b"]}).status_code == 200)
     soon(lambda: running.containers()["front"].health == "healthy")
+
+
+def edited(at: Walk, name: str, old: str, new: str) -> None:
+    """Another line in the part of the manifest that is `name`'s."""
+    head, mine, rest = (text := (at.folder / "monogpu.yaml").read_text()).partition(f"  - name: {name}\n")
+    assert old in rest, text
+    (at.folder / "monogpu.yaml").write_text(head + mine + rest.replace(old, new, 1))
+
+
+def states(at: Walk) -> dict[str, str]:
+    """HAProxy's word for each worker."""
+    said = inside.shell(at.client, at.containers()["front"].id, 'echo "show stat" | nc 127.0.0.1 8405')
+    return {server.name: server.state for server in servers(said)}
+
+
+def test_an_edited_model_that_haproxy_sends_to_is_drained_and_no_other_name_fails(running: Walk) -> None:
+    """What it was asked before is answered, however long that takes; what comes meanwhile is told to come again."""
+    said: list[httpx.Response] = []
+    asked = {"model": "topic", "input": "a text"}
+    slow = threading.Thread(target=lambda: said.append(post(running, "/classify", asked)))
+    edited(running, "topic", "context: 1k", "context: 512")
+    tasks = {"chat": "generate", "rank": "rerank"}
+    with steady(running.port, tasks, KEY) as others:
+        running.fault("topic", "hang")
+        slow.start()
+        process = running.begin("up", "--gpu", "gpu.json", "--no-verify")
+        soon(lambda: states(running)["topic"].startswith("DRAIN"))
+        refused = post(running, "/classify", asked)
+        before = running.containers()["topic"].id
+        running.fault("topic", "")
+        assert ended(process).code == 0
+        slow.join()
+        assert post(running, "/classify", asked).status_code == 200
+    assert (said[0].status_code, refused.status_code) == (200, 503), (said[0].text, refused.text)
+    assert running.containers()["topic"].id != before
+    assert others.asked() > 8 and not others.failed(), others.failed()[:3]
+
+
+def test_replicas_of_one_name_go_away_one_by_one_and_the_name_never_fails(running: Walk) -> None:
+    edited(running, "rank", "context: 1k", "context: 512")
+    with steady(running.port, {"chat": "generate", "rank": "rerank", "topic": "classify"}, KEY) as clients:
+        told = running.up("--no-verify").good().err
+    assert clients.asked() > 12 and not clients.failed(), (clients.failed()[:3], told)
+
+
+def test_what_a_killed_up_left_draining_is_mended_by_the_next(running: Walk) -> None:
+    edited(running, "topic", "context: 512", "context: 1k")
+    running.fault("topic", "hang")
+    slow = threading.Thread(target=post, args=(running, "/classify", {"model": "topic", "input": "a text"}))
+    slow.start()
+    process = running.begin("up", "--gpu", "gpu.json", "--no-verify")
+    soon(lambda: states(running)["topic"].startswith("DRAIN"))
+    process.kill()
+    ended(process)
+    running.fault("topic", "")
+    slow.join()
+    assert states(running)["topic"].startswith("DRAIN")
+    running.up("--no-verify").good()
+    assert set(states(running).values()) == {"UP"}
 
 
 def test_only_the_front_is_published_and_another_model_makes_it_anew(running: Walk) -> None:

@@ -18,35 +18,36 @@ ROOT = Path(__file__).resolve().parent.parent
 MAY_IMPORT = {
     "docker": ("kit.targets",),
     "requests": ("kit.targets",),  # what the Docker SDK raises
-    "httpx": ("kit.hub", "kit.hub_access", "kit.verify", "kit.bench", "kit.verbs"),
-    "subprocess": ("kit.targets", "kit.bench"),
+    "httpx": ("kit.hub", "kit.hub_access", "kit.verify", "kit.verbs"),
+    "subprocess": ("kit.targets",),
     "huggingface_hub": ("kit.hub", "kit.hub_access"),
     "pynvml": ("kit.gpu",),
     "rich": ("kit.report", "kit.verbs"),
     "jinja2": ("kit.render",),
+    "matplotlib": ("kit.report.draw", "kit.report.sheet"),
     "typer": ("kit.cli",),
     "socket": ("kit.targets",),
     "shutil": ("kit.verbs",),
     "tempfile": ("kit.files", "kit.verbs"),
 }
 # Imported inside the functions that use them: `monogpu-kit check` need not wait for Docker's SDK.
-LATE = ("docker", "requests", "httpx", "huggingface_hub", "pynvml", "rich", "jinja2")
+LATE = ("docker", "requests", "httpx", "huggingface_hub", "pynvml", "rich", "jinja2", "matplotlib")
 # Where the walk meets the world. All other modules are pure and import none of these.
 EDGE = (
-    "kit.cli", "kit.verbs", "kit.targets", "kit.hub", "kit.hub_access", "kit.verify", "kit.bench", "kit.report",
+    "kit.cli", "kit.verbs", "kit.targets", "kit.hub", "kit.hub_access", "kit.verify", "kit.report",
     "kit.files",
 )  # fmt: skip
 # What is decided about containers is decided without Docker.
 PURE_TARGETS = (
     "kit.targets.bodies", "kit.targets.composefile", "kit.targets.differences", "kit.targets.dockerwords",
-    "kit.targets.events", "kit.targets.interpolate", "kit.targets.judge", "kit.targets.places", "kit.targets.preflight",
-    "kit.targets.readers", "kit.targets.reconcile", "kit.targets.servicefile", "kit.targets.snapshot",
-    "kit.targets.spec", "kit.targets.tree",
+    "kit.targets.events", "kit.targets.interpolate", "kit.targets.judge", "kit.targets.networks", "kit.targets.places",
+    "kit.targets.preflight", "kit.targets.readers", "kit.targets.reconcile", "kit.targets.servicefile",
+    "kit.targets.snapshot", "kit.targets.spec", "kit.targets.steps", "kit.targets.tree", "kit.targets.turns",
 )  # fmt: skip
 # Types that lie beside what fills them.
 VALUES = ("kit.targets.listeners.Listener",)
-# A program of its own: it runs in the router's container, and no module imports it.
-PROGRAMS = ("kit.routers.smg_launch",)
+# Programs of their own: they run in containers, and no module imports them.
+PROGRAMS = ("kit.routers.smg_launch", "kit.bench.loader")
 # The distribution that brings a module, where its name is another.
 BRINGS = {
     "yaml": "pyyaml", "pynvml": "nvidia-ml-py", "requests": "docker", "urllib3": "docker", "pydantic_core": "pydantic",
@@ -140,7 +141,8 @@ def test_only_the_command_line_prints_exits_and_reads_the_environment() -> None:
 
 def test_every_library_that_is_imported_is_declared() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    declared = {text.partition(">")[0].strip().lower() for text in project["dependencies"]}
+    listed = [*project["dependencies"], *project["optional-dependencies"]["report"]]
+    declared = {text.partition(">")[0].strip().lower() for text in listed}
     used = {one.top for one in ALL} - sys.stdlib_module_names - {"kit"}
     assert {BRINGS.get(name, name) for name in used} == declared
 

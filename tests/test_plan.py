@@ -155,6 +155,18 @@ def test_processes_on_the_card_are_named_and_paid_first() -> None:
     assert made.usable_bytes == busy.total_bytes - 3 * GIB - 128 * MIB
 
 
+def test_an_mps_server_is_paid_before_the_workers_and_nothing_else_changes() -> None:
+    without, made = plan(ask(*trio())), plan(with_mps(ask(*trio())))
+    assert made.reserved == (*without.reserved, made.reserved[-1])
+    assert (made.reserved[-1].what, made.reserved[-1].bytes) == ("MPS server", 64 * MIB)
+    assert made.usable_bytes == without.usable_bytes - 64 * MIB
+
+
+def with_mps(asked: Asked) -> Asked:
+    gpu = asked.manifest.gpu.model_copy(update={"mps": True})
+    return replace(asked, manifest=asked.manifest.model_copy(update={"gpu": gpu}))
+
+
 def test_a_reserve_covers_what_others_hold() -> None:
     busy = replace(RTX_5080, free_bytes=RTX_5080.total_bytes - GIB)
     made = plan(ask(model(), gpu=busy, gpu_reserve=None) if False else _with_reserve(busy, 2 * GIB))

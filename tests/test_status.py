@@ -118,8 +118,50 @@ def test_one_screen() -> None:
         "embed    starting     1:02:03                           ??????????    ?/2.31\n"
         "router   healthy      1:02:03\n"
         "\n"
-        "embed was restarted 2 times"
+        "embed was restarted 2 times, the last time 62 min ago"
     )
+
+
+WHY = Explanation("the card ran out of memory", "give the model more `memory`", False)
+
+
+def test_one_that_is_restarted_again_and_again_says_since_when_and_why() -> None:
+    made, started = NOW - timedelta(minutes=25, seconds=10), NOW - timedelta(seconds=20)
+    loop = service(health="starting", restarts=14, made=made, started=started, cause=WHY)
+    assert shown(loop).splitlines()[-2:] == [
+        "chat was restarted 14 times in 25 min, the last time 20 s ago: the card ran out of memory; give the model "
+        "more `memory`",
+        "chat will not get well by itself; `docker compose stop chat` ends its restarts",
+    ]
+    assert loop.loops and loop.failing and not replace(loop, health="healthy").loops
+
+
+def test_one_that_was_restarted_and_is_well_says_so_and_no_more() -> None:
+    once = service(restarts=1, made=NOW - timedelta(days=3), started=NOW - timedelta(hours=5), last="strange")
+    assert shown(once).splitlines()[-1] == "chat was restarted once in 3 d"
+    assert not once.failing
+
+
+@pytest.mark.parametrize(
+    ("more", "failing"),
+    [
+        ({}, False),
+        ({"health": "starting"}, False),
+        ({"health": "starting", "restarts": 2}, False),
+        ({"health": "starting", "restarts": 3}, True),
+        ({"health": "unhealthy"}, True),
+        ({"state": "restarting", "health": None}, True),
+        ({"state": "exited", "health": None, "exit_code": 0}, True),
+        ({"state": "paused"}, True),
+    ],
+)
+def test_what_must_be_looked_at_fails_the_look(more: dict[str, Any], failing: bool) -> None:
+    assert status(ROUTER, service(**more)).failing == failing
+    assert views.as_json(status(service(**more)))["services"][0]["failing"] == failing
+
+
+def test_nothing_that_runs_is_nothing_that_fails() -> None:
+    assert not status().failing
 
 
 def test_a_worker_that_failed_says_why() -> None:

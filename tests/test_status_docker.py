@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
+import signal
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +15,7 @@ import httpx
 import pytest
 
 from kit.targets import compose
+from tests.pretend.ledger import foreign
 from tests.walks import TINY, Walk, model, soon, walk
 
 if TYPE_CHECKING:
@@ -39,8 +43,10 @@ def running(client: DockerClient, tmp_path_factory: pytest.TempPathFactory) -> I
 
 
 def services(running: Walk) -> dict[str, dict[str, Any]]:
-    said = running.kit("status", "--json").good().json
-    return {one["service"]: one for one in said["services"]}
+    said = running.kit("status", "--json")
+    found = {one["service"]: one for one in said.json["services"]}
+    assert said.code == (5 if any(one["failing"] for one in found.values()) else 0)
+    return found
 
 
 def test_at_rest_everything_is_well_and_does_nothing(running: Walk) -> None:
@@ -99,12 +105,34 @@ def test_a_worker_that_was_killed_says_so_and_the_others_go_on(running: Walk, cl
     assert (seen["embed"]["state"], seen["embed"]["exit_code"], seen["embed"]["well"]) == ("exited", 137, False)
     assert seen["embed"]["cause"] == "it was killed"
     assert seen["chat"]["well"]
-    printed = running.kit("status").good().out
+    printed = running.kit("status").out
+    assert running.kit("status").code == 5
     assert "embed: it was killed; " in printed
     assert "exited 137" in printed
     logs = running.kit("logs", "embed", "--tail", "3").good()
     assert logs.err.strip().startswith("embed: it was killed; ")
     assert running.kit("logs", "chat", "--tail", "3").good().err == ""
+
+
+def test_a_worker_that_docker_starts_again_and_again_says_how_often_and_why(
+    client: DockerClient, tmp_path: Path
+) -> None:
+    """It ran, and then cannot start any more: `up` is long over, and nobody stops it."""
+    with walk(tmp_path, client) as made:
+        made.write(model("chat"))
+        made.up("--no-verify").good()
+        free = json.loads((made.folder / "gpu.json").read_text())["total_bytes"]
+        foreign(made.card_file, 4242, "game", free - 2**30)
+        os.kill(client.api.inspect_container(made.ids()["chat"])["State"]["Pid"], signal.SIGKILL)
+        soon(lambda: made.containers()["chat"].restarts >= 3)
+        said = made.kit("status")
+        words = " ".join(said.out.split())
+        assert said.code == 5
+        assert re.search(r"chat was restarted \d+ times in \d+ s, the last time \d+ s ago: .* free", words), words
+        assert "will not get well by itself" in words
+        foreign(made.card_file, 4242, "game", 0)
+        soon(lambda: made.containers()["chat"].health == "healthy")
+        assert made.kit("status").code == 0
 
 
 def test_of_what_never_ran_nothing_is_shown(client: DockerClient, tmp_path: Path) -> None:

@@ -17,7 +17,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from kit.targets import compose, inside
+from docker.errors import APIError
+
+from kit.targets import bodies, compose, inside
 from kit.targets.observe import containers
 from kit.targets.snapshot import Container
 from tests.cardengine import card_engine
@@ -67,6 +69,8 @@ class Walk:
     port: int
     environ: dict[str, str] = field(default_factory=dict)
     seconds: float = LONG
+    router_image: str = "monogpu/smg:1.13.0"
+    begun: list[subprocess.Popen[str]] = field(default_factory=list)
 
     @property
     def file(self) -> Path:
@@ -78,7 +82,7 @@ class Walk:
 
     def write(self, *models: str, more: str = "", router: str = "") -> None:
         """The manifest; facts of the examples' models lie beside it."""
-        head = f"name: {self.name}\nrouter: {{image: monogpu/smg:1.13.0, port: {self.port}{router}}}\n{more}"
+        head = f"name: {self.name}\nrouter: {{image: {self.router_image}, port: {self.port}{router}}}\n{more}"
         (self.folder / "monogpu.yaml").write_text(head + "models:\n" + "".join(models))
 
     def kit(self, *words: str) -> Said:
@@ -94,7 +98,10 @@ class Walk:
     def begin(self, *words: str) -> subprocess.Popen[str]:
         """The same, while the test goes on."""
         pipe = subprocess.PIPE
-        return subprocess.Popen(self._argv(words), **self._place(), stdout=pipe, stderr=pipe, text=True)
+        # A shell lets what it starts in the background ignore Ctrl-C, and so would all that this starts.
+        argv = ["env", "--default-signal=INT", *self._argv(words)]
+        self.begun.append(subprocess.Popen(argv, **self._place(), stdout=pipe, stderr=pipe, text=True))
+        return self.begun[-1]
 
     def up(self, *words: str) -> Said:
         return self.kit("up", "--gpu", "gpu.json", *words)
@@ -104,7 +111,8 @@ class Walk:
         argv = ["docker", "compose", *words]
         done = subprocess.run(argv, **self._place(), capture_output=True, text=True, timeout=self.seconds)
         assert done.returncode == 0, done.stderr
-        return done.stdout
+        printed: str = done.stdout
+        return printed
 
     def _argv(self, words: tuple[str, ...]) -> list[str]:
         return [sys.executable, "-m", "kit.cli", *words]
@@ -125,8 +133,13 @@ class Walk:
 
     def vanish(self) -> None:
         """Nothing of the project is left, and nobody is given time to end."""
-        for container in self.containers().values():
-            self.client.api.remove_container(container.id, force=True)
+        for process in self.begun:
+            if process.poll() is None:
+                process.kill()
+                process.communicate()
+        for container in self.client.api.containers(all=True, filters={"label": f"{bodies.PROJECT}={self.name}"}):
+            with contextlib.suppress(APIError):  # it went meanwhile
+                self.client.api.remove_container(container["Id"], force=True)
         compose.down(self.name, self.client, volumes=True)
 
     def fault(self, service: str, fault: str) -> None:

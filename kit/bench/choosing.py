@@ -40,8 +40,9 @@ def single(wish: Wish) -> Model | None:
         return texts[0] if texts else None
     found = next((model for model in texts if model.name == wish.model), None)
     if found is None:
-        names = ", ".join(model.name for model in texts) or "none here makes text"
-        raise ManifestError(Problem(f"--model {wish.model} cannot be taken", f"needed: one of {names}"))
+        names = ", ".join(model.name for model in texts)
+        needed = f"one of {names}" if texts else "a model that makes text, and none here does"
+        raise ManifestError(Problem(f"--model {wish.model} cannot be taken", f"needed: {needed}"))
     return found
 
 

@@ -11,13 +11,16 @@ from kit.bench.results import Arm, Comparison, Experiment, Figures, Run
 from kit.bench.statistics import arm, verdict
 from kit.bench.trials import Protocol, Value, View, schedule
 
+SIDE_BY_SIDE = 0.8
+
 
 def experiment(protocol: Protocol, ran: Mapping[str, Ran]) -> Experiment:
     """What an experiment has found so far: arms without a run are left out."""
     comparisons = [_comparison(view, protocol, ran) for view in protocol.views]
     found = tuple(one for one in comparisons if one.arms)
     made = Experiment(protocol.name, protocol.question, protocol.varies, protocol.held, found, protocol.remarks)
-    return replace(made, remarks=(*made.remarks, *_failures(protocol, ran), *fairness(made)))
+    seen = (*_failures(protocol, ran), *_overlaps(protocol, ran), *fairness(made))
+    return replace(made, remarks=(*made.remarks, *seen))
 
 
 def _comparison(view: View, protocol: Protocol, ran: Mapping[str, Ran]) -> Comparison:
@@ -69,6 +72,15 @@ def _failures(protocol: Protocol, ran: Mapping[str, Ran]) -> tuple[str, ...]:
     failed = sum(figures.failed for run in mine for figures in run.models.values())
     asked = failed + sum(figures.completed for run in mine for figures in run.models.values())
     return (f"{failed} of {asked} requests failed",) if failed else ()
+
+
+def _overlaps(protocol: Protocol, ran: Mapping[str, Ran]) -> tuple[str, ...]:
+    """Loads that did not run side by side are said: the one that is left alone has it easier."""
+    mine = [ran[step.key] for step in schedule(protocol) if step.key in ran and len(step.trial.loads) > 1]
+    told = [run.overlap for run in mine if run.overlap is not None]
+    if not told or min(told) >= SIDE_BY_SIDE:
+        return ()
+    return (f"in one run the models were loaded side by side for {min(told):.0%} of the time only",)
 
 
 def fairness(one: Experiment) -> tuple[str, ...]:

@@ -53,13 +53,15 @@ def warm() -> None:
 
 
 def run(argv: list[str]) -> int:
-    """vLLM's own command line, in this process; its exit code."""
+    """vLLM's own command line, in this process; its exit code. Its last words are printed, as Python would."""
     from vllm.entrypoints.cli.main import main as command  # type: ignore[import-not-found,unused-ignore]
 
     sys.argv = ["vllm", *argv]
     try:
         command()
     except SystemExit as end:
+        if isinstance(end.code, str):
+            print(end.code, flush=True)
         return end.code if isinstance(end.code, int) else int(bool(end.code))
     return 0
 

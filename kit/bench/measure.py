@@ -1,9 +1,8 @@
 """What `vllm bench serve` left -> figures. Pure.
 
-Several processes send one load, and several loads run at once; none begins or ends with the others. So tokens are
-counted while every process was at full strength: from the moment when the last of them had begun until the moment when
-the first of them had sent its last request. Requests are counted over the whole run, and latencies are those of all
-requests. A load of embeddings says no moments: its rates are vLLM's own.
+Rates are vLLM's own: what a process was answered, over the time that it took. Where several processes send one load
+their rates are summed, and their latencies are put together, request by request. Several that run at once do not begin
+and end in the same moment: `overlap` says for how much of the time all of them were at it.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 from math import floor
 from typing import Any
 
@@ -60,10 +58,10 @@ def parse(text: str) -> Answer:
         said = {key: value for key, value in data.items() if key not in LISTS and key != "errors"}
         completed = int(said["completed"])
         requests = tuple(_requests(data))
+        errors = [str(error) for error in data.get("errors", ()) if error]
+        failed = int(said.get("failed", int(said.get("num_prompts", completed)) - completed))
     except (ValueError, KeyError, AttributeError, TypeError) as error:
         raise TargetError(Problem("the result of `vllm bench serve` cannot be read", str(error))) from None
-    errors = [error for error in data.get("errors", ()) if error]
-    failed = int(said.get("failed", int(said.get("num_prompts", completed)) - completed))
     return Answer(said, requests, failed, errors[0] if errors else "")
 
 
@@ -76,28 +74,28 @@ def _requests(data: Mapping[str, Any]) -> Iterable[Request]:
             yield Request(start, ttft, tuple(itls), output)
 
 
-def window(answers: Sequence[Answer]) -> tuple[float, float] | None:
-    """The moments between which all that tell moments were at full strength; None when there are none."""
-    told = [answer.requests for answer in answers if answer.requests]
-    begin = max((min(request.start for request in requests) for requests in told), default=0.0)
-    end = min((max(request.start for request in requests) for requests in told), default=0.0)
-    return (begin, end) if end > begin else None
+def overlap(answers: Sequence[Answer]) -> float | None:
+    """For what part of the time, from the first one's start to the last one's end, all processes had requests on the
+    way; 1 for a single one, None where a process tells no moments."""
+    if not answers or not all(answer.requests for answer in answers):
+        return None
+    starts = [min(request.start for request in answer.requests) for answer in answers]
+    ends = [max(request.end for request in answer.requests) for answer in answers]
+    return max(min(ends) - max(starts), 0.0) / (max(ends) - min(starts))
 
 
-def figures(answers: Sequence[Answer], within: tuple[float, float] | None = None) -> Figures:
-    """The figures of one load's processes. `within` is the window of all loads of the run; without one, vLLM's own
-    sums stand. Raises TargetError when no request was answered."""
+def figures(answers: Sequence[Answer]) -> Figures:
+    """The figures of one load's processes. Raises TargetError when no request was answered."""
     completed = sum(int(answer.said["completed"]) for answer in answers)
     failed = sum(answer.failed for answer in answers)
     if not completed:
         why = next((answer.error for answer in answers if answer.error), "")
         raise TargetError(Problem("no request of the load was answered", "its first error:"), evidence=why)
     requests = [request for answer in answers for request in answer.requests]
-    tokens = _tokens(requests, within) if within and requests else _own_tokens(answers)
     good = [answer.said.get("request_goodput") for answer in answers]
     return Figures(
-        tokens=tokens,
-        requests=_finished(answers, requests),
+        tokens=_tokens(answers),
+        requests=sum(float(answer.said["request_throughput"]) for answer in answers),
         completed=completed,
         failed=failed,
         goodput=None if None in good else sum(float(one) for one in good if one is not None),
@@ -107,28 +105,10 @@ def figures(answers: Sequence[Answer], within: tuple[float, float] | None = None
     )
 
 
-def _tokens(requests: Iterable[Request], within: tuple[float, float]) -> float:
-    """Tokens a second in a window. A part of an answer may hold several: all parts of an answer count alike."""
-    begin, end = within
-    tokens = 0.0
-    for request in requests:
-        moments = accumulate(request.itls, initial=request.start + request.ttft)
-        inside = sum(1 for moment in moments if begin <= moment < end)
-        tokens += inside * request.output / (len(request.itls) + 1)
-    return tokens / (end - begin)
-
-
-def _own_tokens(answers: Sequence[Answer]) -> float:
-    """As vLLM sums them; prompt tokens where the answer is a vector."""
+def _tokens(answers: Sequence[Answer]) -> float:
+    """Output tokens a second; prompt tokens where the answer is a vector."""
     name = "output_throughput" if "output_throughput" in answers[0].said else "total_token_throughput"
     return sum(float(answer.said[name]) for answer in answers)
-
-
-def _finished(answers: Sequence[Answer], requests: Sequence[Request]) -> float:
-    """Answered requests a second, from the first one's start to the last one's end."""
-    if not requests:
-        return sum(float(answer.said["request_throughput"]) for answer in answers)
-    return len(requests) / (max(r.end for r in requests) - min(r.start for r in requests))
 
 
 def _own_percentiles(answers: Sequence[Answer]) -> Percentiles | None:

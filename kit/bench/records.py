@@ -18,12 +18,14 @@ from kit.errors import Problem, TargetError
 @dataclass(frozen=True)
 class Ran:
     """A run. `digest` is that of what was asked, `seconds` with everything around the load, `sending` of the load
-    alone, `started` how long the stack took to start, for a trial that starts it."""
+    alone, `overlap` for what part of it all processes were at it, `started` how long the stack took to start, for a
+    trial that starts it."""
 
     key: str
     digest: str
     seconds: float
     sending: float = 0.0
+    overlap: float | None = None
     models: dict[str, Figures] = field(default_factory=dict)
     started: float | None = None
     phases: tuple[Phase, ...] = ()
@@ -61,10 +63,11 @@ class Told:
 
 @dataclass(frozen=True)
 class Began:
-    """The first line: when, and a number that makes this benchmark's prompts unlike any other's."""
+    """The first line: when, a number that makes this benchmark's prompts unlike any other's, and on what."""
 
     at: str
     nonce: int
+    setup: str = ""
 
 
 @dataclass(frozen=True)

@@ -26,10 +26,9 @@ class Percentiles:
 class Figures:
     """What one model, or all together, did during a run.
 
-    `tokens` is output tokens a second while every load of the run was at full strength (for a model that makes vectors:
-    prompt tokens, over the whole run); `requests` is answered requests a second over the whole run, its end included;
-    `goodput` is those of them that met the SLO, None without one; `ttft`, `tpot`, `e2el` are None where the engine
-    does not stream."""
+    `tokens` is output tokens a second, for a model that makes vectors prompt tokens; `requests` is answered requests a
+    second; both over the whole run, its beginning and end included, as vLLM counts them; `goodput` is those of them
+    that met the SLO, None without one; `ttft`, `tpot`, `e2el` are None where the engine does not stream."""
 
     tokens: float
     requests: float

@@ -119,19 +119,3 @@ def holders(machine: Machine, wants: Wants) -> Iterator[Finding]:
         yield Finding("memory of the card", "warn", f"{words}", "end them, or leave them room: `gpu: {reserve: ...}`")
     else:
         yield Finding("memory of the card", "ok", words or "nobody else holds any")
-
-
-def sharing(machine: Machine, wants: Wants) -> Iterator[Finding]:
-    """Several processes may use the card at once, and MPS is there when, and only when, it is wanted."""
-    if wants.card is None or machine.card is None:
-        return
-    mode = machine.compute_mode
-    if mode in ("exclusive_process", "prohibited"):
-        alone = "one process at a time" if mode == "exclusive_process" else "no process"
-        what = f"the card's compute mode lets {alone} use it"
-        yield Finding("sharing", "fail", what, f"sudo nvidia-smi -i {machine.card.index} -c DEFAULT")
-    if machine.host.mps and not wants.mps:
-        what = "NVIDIA MPS runs on this machine; containers without its pipe may find the card busy"
-        yield Finding("sharing", "warn", what, "echo quit | nvidia-cuda-mps-control")
-    elif mode == "default":
-        yield Finding("sharing", "ok", "several processes may use the card")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kit.doctor import card, engine, host, hub, secret
+from kit.doctor import card, engine, host, hub, secret, sharing
 from kit.doctor.finding import Finding
 from kit.doctor.machine import Machine
 from kit.doctor.wants import Wants
@@ -22,7 +22,10 @@ CHECKS = (
     card.driver,
     card.kernels,
     card.holders,
-    card.sharing,
+    sharing.mode,
+    sharing.daemons,
+    sharing.programs,
+    sharing.limits,
     host.disk,
     host.memory,
     host.port,

@@ -38,11 +38,13 @@ class Image:
 
 @dataclass(frozen=True)
 class Sight:
-    """What a container of `image` that asked for the card saw: `nvidia-smi -L`'s output, or Docker's words."""
+    """What a container of `image` that asked for the card saw: `nvidia-smi -L`'s output, or Docker's words; `missing`
+    are the programs of the driver that were looked for in vain."""
 
     image: str
     output: str = ""
     error: str = ""
+    missing: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -67,15 +69,15 @@ class KeyFile:
 @dataclass(frozen=True)
 class Host:
     """This machine apart from Docker. Memory in bytes, `limit` is what a cgroup leaves of it; `kernel` is its release;
-    `containered`: the kit runs inside a container; `mps`: NVIDIA's MPS daemon runs; `root_free` is free space where
-    Docker keeps images and volumes."""
+    `containered`: the kit runs inside a container; `mps` are the pids of NVIDIA's MPS daemons and servers; `root_free`
+    is free space where Docker keeps images and volumes."""
 
     memory: int | None = None
     available: int | None = None
     root_free: int | None = None
     kernel: str = ""
     containered: bool = False
-    mps: bool = False
+    mps: frozenset[int] = frozenset()
     listeners: tuple[Listener, ...] = ()
     limit: int | None = None
 

@@ -60,15 +60,9 @@ WORDS: tuple[Word, ...] = (
     ),
     Word(
         r"CUDA-capable device\(s\) is/are busy or unavailable",
-        "the card lets no further process in: its compute mode is exclusive, or NVIDIA MPS runs and this container "
-        "does not have its pipe",
-        "`sudo nvidia-smi -c DEFAULT`, and `echo quit | nvidia-cuda-mps-control` unless the manifest says `mps: true`",
-    ),
-    Word(
-        r"MPS client failed to connect to the MPS|MPS server is not ready|between the MPS server and the MPS client"
-        r"|cudaErrorMps\w+",
-        "the worker cannot reach the NVIDIA MPS daemon",
-        "restart it: `echo quit | nvidia-cuda-mps-control; nvidia-cuda-mps-control -d`, then the workers",
+        "the card lets no further process in: its compute mode is exclusive, or an NVIDIA MPS daemon runs whose folder "
+        "and /dev/shm this container does not share",
+        "`sudo nvidia-smi -c DEFAULT`, and `echo quit | sudo nvidia-cuda-mps-control` for a daemon of the host",
     ),
     Word(
         r"Bfloat16 is only supported on GPUs with compute capability of at least (?P<needed>[\d.]+?)\.?\s",

@@ -37,7 +37,7 @@ class Bar:
         self.count += 1
         self.left = f"{words(seconds_left)} left"
         self.close()
-        self.console.print(f"[{self.count}/{self.total}] {line}  ({self.left})", markup=False)
+        self.console.print(f"[{self.count}/{self.total}] {line}  ({self.left})", markup=False, soft_wrap=True)
 
     def close(self) -> None:
         """The living line ends."""

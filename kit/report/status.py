@@ -30,7 +30,7 @@ def lines(status: Status, width: int = NARROW) -> Iterator[str]:
     )  # fmt: skip
     for each in shown:
         yield _row(each, status.now, first).rstrip()
-    notes = [note for each in shown for note in _notes(each)]
+    notes = [note for each in shown for note in _notes(each, status.now)]
     yield from ("", *notes) if notes else ()
 
 
@@ -92,12 +92,30 @@ def _memory(one: Service) -> str:
     return f"{bar}{'!' if one.over else ' '}{one.held / GIB:.2f}/{one.planned / GIB:.2f}"
 
 
-def _notes(one: Service) -> Iterator[str]:
+def _notes(one: Service, now: datetime) -> Iterator[str]:
+    why = f"{one.cause.cause}; {one.cause.mend}" if one.cause else ""
+    if not why and one.last and not one.well:
+        why = f"its log ends: {one.last}"
     if one.restarts:
-        yield f"{one.name} was restarted {one.restarts} time{'s' if one.restarts > 1 else ''}"
+        yield f"{_restarted(one, now)}{why and ': '}{why}"
+    elif why:
+        yield f"{one.name}: {why}"
+    if one.loops:
+        yield f"{one.name} will not get well by itself; `docker compose stop {one.name}` ends its restarts"
     if one.over:
         yield f"{one.name} holds {gib(one.over)} more than planned; `monogpu-kit calibrate` measures it"
-    if one.cause:
-        yield f"{one.name}: {one.cause.cause}; {one.cause.mend}"
-    elif not one.well and one.last:
-        yield f"{one.name}: its log ends: {one.last}"
+
+
+def _restarted(one: Service, now: datetime) -> str:
+    times = "once" if one.restarts == 1 else f"{one.restarts} times"
+    since = f" in {_span(one.made, now)}" if one.made else ""
+    last = f", the last time {_span(one.started, now)} ago" if one.started and one.restarts > 1 else ""
+    return f"{one.name} was restarted {times}{since}{last}"
+
+
+def _span(since: datetime, now: datetime) -> str:
+    """How long ago, in the largest unit that is filled twice."""
+    seconds = max((now - since).total_seconds(), 0)
+    units = (("d", 86400), ("h", 3600), ("min", 60), ("s", 1))
+    name, size = next((unit for unit in units if seconds >= 2 * unit[1]), units[-1])
+    return f"{seconds / size:.0f} {name}"

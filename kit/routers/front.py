@@ -5,6 +5,7 @@ SMG does not route these requests: it sends /v1/rerank to any worker without its
 RAG framework) take one base address and put the model's name into the body, as they do for a chat. So the endpoint
 stays one: HAProxy takes its port, reads "model" from the bodies of these few paths and sends them to that worker, and
 passes everything else on to the router untouched. A port or a path for each model would need clients that know of it.
+`up` drains a worker here, as in the router's list, before it stops (targets/fronting.py).
 
 Without such a model there is no HAProxy. Its configuration is printed beside the compose file; a label carries its
 checksum, so that the container is made anew when it changes.
@@ -26,6 +27,7 @@ NAME = "front"
 FOLDER = "haproxy"
 USER = "65532:65532"
 STATUS_PORT = 8404
+CONTROL_PORT = 8405  # where HAProxy takes commands, inside its container alone
 DRAIN_SECONDS = 30
 CONFIG = "monogpu.config"  # the label with the configuration's checksum
 KEY, KEY_FILE = "MONOGPU_API_KEY", "/run/secrets/api-key"
@@ -128,6 +130,7 @@ def config(
         key=key,
         port=port,
         status=STATUS_PORT,
+        control=CONTROL_PORT,
         drain=DRAIN_SECONDS,
         router={"host": router, "port": port},
     )

@@ -43,6 +43,10 @@ _FLAGS = (
     "--health-check-timeout-secs", "3",
     "--health-failure-threshold", "2",
     "--health-success-threshold", "1",
+    # A worker that failed ten times in a row, because it was started again, is asked again as soon as it answers: by
+    # default it would be refused for a minute more.
+    "--cb-timeout-duration-secs", "5",
+    "--cb-success-threshold", "1",
     "--worker-startup-check-interval", "2",
     "--shutdown-grace-period-secs", str(DRAIN_SECONDS),
     "--history-backend", "none",

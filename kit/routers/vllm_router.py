@@ -31,6 +31,10 @@ _FLAGS = (
     "--health-check-timeout-secs", "3",
     "--health-failure-threshold", "2",
     "--health-success-threshold", "1",
+    # A worker that failed ten times in a row, because it was started again, is asked again as soon as it answers: by
+    # default it would be refused for a minute more.
+    "--cb-timeout-duration-secs", "5",
+    "--cb-success-threshold", "1",
     "--log-level", "info",
 )  # fmt: skip
 

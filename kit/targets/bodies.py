@@ -22,6 +22,7 @@ DEPENDS_ON = f"{COMPOSE}.depends_on"
 VERSION = f"{COMPOSE}.version"
 NETWORK = f"{COMPOSE}.network"
 VOLUME = f"{COMPOSE}.volume"
+NO_NETWORK = "none"  # the Engine's name of the network of a container that has none
 # What the kit compares first: it names the key that changed, and needs no Compose on the machine.
 DIGESTS = "monogpu.config"
 
@@ -29,7 +30,8 @@ Body = dict[str, Any]
 
 
 def container_body(project: ProjectSpec, service: ServiceSpec, labels: Mapping[str, str]) -> Body:
-    """POST /containers/create. On its first network; `connections` has the others."""
+    """POST /containers/create. On its first network, or on none; `endpoint` has the others."""
+    places = dict(endpoint(project, service, use) for use in service.networks[:1])
     body: Body = {
         "Image": service.image,
         "AttachStdout": True,
@@ -40,9 +42,9 @@ def container_body(project: ProjectSpec, service: ServiceSpec, labels: Mapping[s
         "HostConfig": {
             "Mounts": [_mount(mount) for mount in service.mounts],
             "PortBindings": _bindings(service),
-            "NetworkMode": project.network(service.networks[0].network).name,
+            "NetworkMode": next(iter(places), NO_NETWORK),
         },
-        "NetworkingConfig": {"EndpointsConfig": dict([endpoint(project, service, service.networks[0])])},
+        "NetworkingConfig": {"EndpointsConfig": places},
     }
     for setting in service.settings:
         place = body

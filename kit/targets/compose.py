@@ -24,10 +24,11 @@ from kit.targets.judge import usual_seconds
 from kit.targets.listeners import listeners
 from kit.targets.observe import observe
 from kit.targets.preflight import refusals
-from kit.targets.reconcile import Operation, reconcile
+from kit.targets.reconcile import reconcile
 from kit.targets.running import ServiceStatus, down, logs, status
 from kit.targets.snapshot import Snapshot
 from kit.targets.spec import ProjectSpec, ServiceSpec
+from kit.targets.steps import Operation
 from kit.targets.wait import CLOCK, Clock, Gate, Walk
 
 if TYPE_CHECKING:
@@ -76,13 +77,13 @@ def _read(folder: Path, environ: Mapping[str, str], given: str | None) -> tuple[
         if (file.parent / name).exists():
             words = "the kit reads one file: move its content, or use `docker compose up`"
             raise TargetError(Problem(f"{name} lies beside {FILE}", words))
-    return composefile.project(content, file, _variables(file.parent, environ)), content
+    return composefile.project(content, file, variables(file.parent, environ)), content
 
 
 def project_name(folder: Path, environ: Mapping[str, str]) -> str:
     """The project of a folder's compose file; secrets that the file demands may be unset. Raises TargetError."""
     file, content = _content(folder)
-    return composefile.project_name(content, file, _variables(file.parent, environ))
+    return composefile.project_name(content, file, variables(file.parent, environ))
 
 
 def up(
@@ -171,8 +172,8 @@ def _content(folder: Path) -> tuple[Path, str]:
         raise TargetError(Problem(f"{file} cannot be read", str(error))) from None
 
 
-def _variables(folder: Path, environ: Mapping[str, str]) -> dict[str, str]:
-    """The environment wins over `.env`."""
+def variables(folder: Path, environ: Mapping[str, str]) -> dict[str, str]:
+    """What `${NAME}` means in a folder: the environment wins over `.env`. Raises TargetError."""
     try:
         beside = dotenv((folder / ".env").read_text(encoding="utf-8"), environ)
     except FileNotFoundError:

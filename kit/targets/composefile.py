@@ -84,17 +84,20 @@ def _network(node: Node, key: str, project: str) -> NetworkSpec:
     if "driver" in found and text(found["driver"]) != "bridge":
         raise found["driver"].wrong("bridge")
     name, external = _shared_name(found, key, project)
-    options = pairs(found["driver_opts"]) if "driver_opts" in found else []
     internal = "internal" in found and boolean(found["internal"])
-    sorted_options = tuple(sorted((option, value or "") for option, value in options))
-    return NetworkSpec(key, name, internal, external, sorted_options)
+    return NetworkSpec(key, name, internal, external, _options(found))
+
+
+def _options(found: Mapping[str, Node]) -> tuple[tuple[str, str], ...]:
+    options = pairs(found["driver_opts"]) if "driver_opts" in found else []
+    return tuple(sorted((option, value or "") for option, value in options))
 
 
 def _volume(node: Node, key: str, project: str) -> VolumeSpec:
-    found = only(node, "name", "external", "driver") if node.value is not None else {}
+    found = only(node, "name", "external", "driver", "driver_opts") if node.value is not None else {}
     if "driver" in found and text(found["driver"]) != "local":
         raise found["driver"].wrong("local")
-    return VolumeSpec(key, *_shared_name(found, key, project))
+    return VolumeSpec(key, *_shared_name(found, key, project), _options(found))
 
 
 def _shared_name(found: Mapping[str, Node], key: str, project: str) -> tuple[str, bool]:

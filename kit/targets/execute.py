@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import pairwise
 
 from kit.targets import bodies
 from kit.targets.engine import told
@@ -16,10 +17,12 @@ from kit.targets.events import Did, Kept, Started
 from kit.targets.judge import may_begin
 from kit.targets.observe import image_id, inspect
 from kit.targets.pull import pull
-from kit.targets.reconcile import LAST, SERVICE_VERBS, Operation
 from kit.targets.snapshot import Container
 from kit.targets.spec import ServiceSpec
+from kit.targets.steps import LAST, SERVICE_VERBS, Operation
 from kit.targets.wait import Begun, Walk, await_room, look
+
+UNHEALTHY_GRACE = 10  # seconds
 
 
 @dataclass(frozen=True)
@@ -35,14 +38,21 @@ class ServiceResult:
 def execute(walk: Walk, operations: Sequence[Operation]) -> tuple[ServiceResult, ...]:
     """Raises TargetError at the first thing that fails; what is done by then stays."""
     prepare(walk, operations)
-    done = _walk(walk, [op for op in operations if op.verb in SERVICE_VERBS])
+    done = _walk(walk, [op for op in operations if op.verb in SERVICE_VERBS], _in_turn(operations))
     _each(walk, [op for op in operations if op.verb in LAST])
     return done
 
 
 def prepare(walk: Walk, operations: Sequence[Operation]) -> None:
     """All that comes before the first service."""
-    _each(walk, [op for op in operations if op.verb not in (*SERVICE_VERBS, *LAST)])
+    later = _in_turn(operations).values()
+    _each(walk, [op for op in operations if op.verb not in (*SERVICE_VERBS, *LAST) and op not in later])
+
+
+def _in_turn(operations: Sequence[Operation]) -> dict[str, Operation]:
+    """Service -> the drain right before what is done to it."""
+    pairs = [(op, then) for op, then in pairwise(operations) if op.verb == "drain" and then.verb in SERVICE_VERBS]
+    return {op.name: op for op, then in pairs if op.name == then.name}
 
 
 def _each(walk: Walk, operations: Sequence[Operation]) -> None:
@@ -51,13 +61,16 @@ def _each(walk: Walk, operations: Sequence[Operation]) -> None:
         walk.watch(Did(op.verb, op.name, op.cause))
 
 
-def _walk(walk: Walk, operations: Sequence[Operation]) -> tuple[ServiceResult, ...]:
+def _walk(walk: Walk, operations: Sequence[Operation], drains: Mapping[str, Operation]) -> tuple[ServiceResult, ...]:
     pending = list(operations)
     begun: dict[str, Begun] = {}
     ready: dict[str, ServiceResult] = {}
     while len(ready) < len(operations):
         before = len(ready)
         for op in [op for op in pending if may_begin(walk.project.service(op.name), begun, ready)]:
+            if op.name in drains and len(ready) < len(begun):
+                continue  # it serves until those before it do
+            _each(walk, [drains[op.name]] if op.name in drains else [])
             begun[op.name] = _begin(walk, op)
             pending.remove(op)
         for name, one in begun.items():
@@ -153,7 +166,12 @@ def _drain(walk: Walk, op: Operation) -> None:
 
 def _stop(walk: Walk, op: Operation) -> None:
     with told(f"{op.name} cannot be stopped"):
-        walk.client.api.stop(_there(op).id, timeout=_there(op).stop_seconds)
+        walk.client.api.stop(_there(op).id, timeout=_grace(_there(op)))
+
+
+def _grace(container: Container) -> int:
+    """Seconds to end by itself. One that is unhealthy finishes nothing, and may not even hear that it is to end."""
+    return min(container.stop_seconds, UNHEALTHY_GRACE) if container.health == "unhealthy" else container.stop_seconds
 
 
 def _remove(walk: Walk, op: Operation) -> None:
@@ -162,7 +180,7 @@ def _remove(walk: Walk, op: Operation) -> None:
 
     with told(f"{op.name} cannot be removed"):
         try:
-            walk.client.api.stop(_there(op).id, timeout=_there(op).stop_seconds)
+            walk.client.api.stop(_there(op).id, timeout=_grace(_there(op)))
             walk.client.api.remove_container(_there(op).id, force=True)
         except NotFound:
             return
@@ -191,7 +209,7 @@ def _create_volume(walk: Walk, op: Operation) -> None:
     volume = next(each for each in walk.project.volumes if each.name == op.name)
     labels = bodies.volume_labels(walk.project, volume, walk.version)
     with told(f"the volume {op.name} cannot be made"):
-        walk.client.api.create_volume(volume.name, labels=labels)
+        walk.client.api.create_volume(volume.name, driver_opts=dict(volume.options), labels=labels)
 
 
 DO: Mapping[str, Callable[[Walk, Operation], None]] = {

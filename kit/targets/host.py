@@ -23,14 +23,14 @@ def host(
     """`ports` are looked for among the listeners; `docker_root` is where the engine keeps its volumes, "" when it is on
     another machine."""
     memory, available = meminfo(_read(proc / "meminfo"))
-    programs = {_read(entry / "comm").strip() for entry in proc.glob("[0-9]*")}
+    programs = {int(entry.name): _read(entry / "comm").strip() for entry in proc.glob("[0-9]*")}
     return Host(
         memory=memory,
         available=available,
         root_free=_free(docker_root) if docker_root else None,
         kernel=platform.release(),
-        containered=any(mark.exists() for mark in marks) and "dockerd" not in programs,
-        mps=any(name.startswith("nvidia-cuda-mps") for name in programs),
+        containered=any(mark.exists() for mark in marks) and "dockerd" not in programs.values(),
+        mps=frozenset(pid for pid, name in programs.items() if name.startswith("nvidia-cuda-mps")),
         listeners=listeners(ports, proc),
         limit=_limit(cgroups, memory),
     )

@@ -62,13 +62,22 @@ print(json.dumps({"done": len(done), "failed": len(failed), "first_failure": fai
 
 def run(client: DockerClient, container: str, code: str, *args: str) -> str:
     """What a Python program prints in there. Raises TargetError with its words when it fails."""
+    return _ran(client, container, ["python3", "-c", code, *args])
+
+
+def _ran(client: DockerClient, container: str, argv: list[str]) -> str:
     with told(f"a program cannot be run in {container}"):
-        made = client.api.exec_create(container, ["python3", "-c", code, *args])
+        made = client.api.exec_create(container, argv)
         text = bytes(client.api.exec_start(made["Id"])).decode(errors="replace")
         code_ = client.api.exec_inspect(made["Id"])["ExitCode"]
     if code_:
         raise TargetError(Problem(f"a program in {container} failed with exit code {code_}"), evidence=text[-2000:])
     return text
+
+
+def shell(client: DockerClient, container: str, script: str, *args: str) -> str:
+    """What a script of its shell prints in there, where there is no Python. Raises TargetError when it fails."""
+    return _ran(client, container, ["sh", "-c", script, "sh", *args])
 
 
 def get(client: DockerClient, container: str, port: int, path: str) -> str:

@@ -6,6 +6,7 @@ They are made beside the project, under a label of their own: `up`, `down` and C
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 LOADS = "monogpu.load"  # the label; its value is the project's name
 READY_SECONDS = 300
+# An environment's words that a load has no use for: secrets, by their names, and the card.
+_NOT_ITS = re.compile("^([^=]*(TOKEN|KEY|SECRET|PASSWORD)|NVIDIA_VISIBLE_DEVICES)=")
 # argv: one line of JSON for the socket. What comes back is printed as it comes.
 _CLIENT = """
 import socket, sys
@@ -80,6 +83,7 @@ class Loaders:
     def __init__(self, client: DockerClient, project: str) -> None:
         self.client, self.project = client, project
         self.made: dict[str, str] = {}
+        self.ready: set[str] = set()
 
     def prepare(self, service: str) -> None:
         """Makes the service's load container unless it is there, joins it to the network, and waits until vLLM is
@@ -88,7 +92,9 @@ class Loaders:
             if service not in self.made:
                 self.made[service] = self._make(service)
             self._join(self.made[service])
-        self._wait(service)
+        if service not in self.ready:
+            self._wait(service)
+            self.ready.add(service)
 
     def leave(self) -> None:
         """Leaves the network, so that the stack can go; the containers stay."""
@@ -142,19 +148,28 @@ class Loaders:
             self.client.api.disconnect_container_from_network(container, f"{self.project}_{WORKERS}", force=True)
 
     def _wait(self, service: str) -> None:
+        container = self.made[service]
         with told(f"load for {service} cannot be prepared"):
-            container = self.made[service]
+            ready = self._is_ready(container)
+            log = "" if ready else self.client.api.logs(container, tail=20).decode(errors="replace")
+        if not ready:
+            raise TargetError(Problem(f"`vllm bench` of {service}'s image does not start", "its words:"), evidence=log)
+
+    def _is_ready(self, container: str) -> bool:
+        from docker.errors import APIError
+
+        try:
             made = self.client.api.exec_create(container, ["python3", "-c", _WAIT, str(READY_SECONDS)])
             self.client.api.exec_start(made["Id"])
-            code = self.client.api.exec_inspect(made["Id"])["ExitCode"]
-            log = "" if code == 0 else self.client.api.logs(container, tail=20).decode(errors="replace")
-        if code:
-            raise TargetError(Problem(f"`vllm bench` of {service}'s image does not start", "its words:"), evidence=log)
+        except APIError:  # it has ended already
+            return False
+        return bool(self.client.api.exec_inspect(made["Id"])["ExitCode"] == 0)
 
 
 def body_of(worker: Mapping[str, Any], project: str, network: str) -> dict[str, Any]:
     """The Engine's body for a load container: the worker's image, user and environment, and what it mounts read only;
-    without the card, and without the folders that it writes. `worker` is what `docker inspect` says of it."""
+    without the card, without the folders that it writes, and without what is secret: a tokenizer is read offline.
+    `worker` is what `docker inspect` says of it."""
     config, host = worker["Config"], worker["HostConfig"]
     mounts = [
         {"Type": m["Type"], "Source": m.get("Name") or m["Source"], "Target": m["Destination"], "ReadOnly": True}
@@ -165,7 +180,12 @@ def body_of(worker: Mapping[str, Any], project: str, network: str) -> dict[str, 
         "Image": worker["Image"],
         "Entrypoint": ["python3", "-u", "-c", program()],
         "Cmd": [],
-        "Env": [*config["Env"], "OMP_NUM_THREADS=1", "TOKENIZERS_PARALLELISM=false"],
+        "Env": [
+            *(one for one in config["Env"] if not _NOT_ITS.search(one)),
+            "NVIDIA_VISIBLE_DEVICES=void",  # its image may ask for all, and Docker may be told to hear that
+            "OMP_NUM_THREADS=1",
+            "TOKENIZERS_PARALLELISM=false",
+        ],
         "User": config["User"],
         "Labels": {LOADS: project},
         "HostConfig": {

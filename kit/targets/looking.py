@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 WORKER_PORT = 8000
 ROUTER = "router"  # its service, whatever else has the role
 LOG_READ = 400  # lines that are looked through for a cause
+REMEMBERED = 3600  # seconds that Docker is asked for events of; it keeps the last few hundred
 
 
 def look(
@@ -74,7 +75,11 @@ def _service(
         held=held,
         load=load,
         tokens=views.rate(before.get(one.service), load, one.task),
+        made=one.made,
     )
+    if one.state == "running" and one.restarts and one.health != "unhealthy":
+        log = _log_before(client, one)
+        return views.with_cause(seen, explain(log), log)
     if seen.well or seen.health == "starting":
         return seen
     log = _log(client, project, one)
@@ -103,6 +108,20 @@ def _log(client: DockerClient, project: str, one: ServiceStatus) -> str:
         return "\n".join(running.logs(project, client, one.service, tail=LOG_READ))
     except TargetError:
         return ""
+
+
+def _log_before(client: DockerClient, one: ServiceStatus) -> str:
+    """The end of the log from before Docker started it again, of that one run as far as Docker's events reach back."""
+    if one.started is None:
+        return ""
+    now, until = time.time(), one.started.timestamp()
+    asked: dict[str, list[str]] = {"container": [one.container], "event": ["start"]}
+    with told(f"the log of {one.service} cannot be read"):
+        seen = client.api.events(since=int(now - REMEMBERED), until=int(now) + 1, filters=asked, decode=True)
+        starts = sorted(each["timeNano"] / 1e9 for each in seen)
+        since = max((at for at in starts if at < until - 0.05), default=None)
+        said: bytes = client.api.logs(one.container, tail=LOG_READ, since=since, until=until)
+    return said.decode(errors="replace")
 
 
 def _cause(one: ServiceStatus, log: str) -> Explanation | None:

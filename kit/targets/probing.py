@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 SIGHT_SECONDS = 60
 LOCAL = "monogpu/"  # images that no registry has
+MISSING = "missing: "
+LOOK = f'nvidia-smi -L; for each; do command -v "$each" > /dev/null || echo "{MISSING}$each"; done'
 
 
 def engine(client: DockerClient) -> Engine:
@@ -69,17 +71,22 @@ def ours(client: DockerClient, project: str) -> Ours:
     )
 
 
-def sight(client: DockerClient, image: str, access: Literal["nvidia", "cdi"], device: str) -> Sight:
-    """Runs `nvidia-smi -L` in a container of `image` that asks for the card as a worker does, and removes it."""
+def sight(
+    client: DockerClient, image: str, access: Literal["nvidia", "cdi"], device: str, programs: Iterable[str] = ()
+) -> Sight:
+    """Runs `nvidia-smi -L` in a container of `image` that asks for the card as a worker does, looks for `programs` in
+    it, and removes it."""
     from docker.errors import DockerException
     from docker.types import DeviceRequest
 
     wanted = f"nvidia.com/gpu={device}" if access == "cdi" else device
     request = DeviceRequest(driver=access, device_ids=[wanted], capabilities=[["gpu"]])
     name = f"monogpu-doctor-{uuid4().hex[:8]}"
+    asked = tuple(programs)
+    entrypoint, command = (["/bin/sh", "-c"], [LOOK, "look", *asked]) if asked else (["nvidia-smi"], ["-L"])
     try:
         made = client.containers.create(
-            image, ["-L"], name=name, entrypoint=["nvidia-smi"], device_requests=[request], network_mode="none",
+            image, command, name=name, entrypoint=entrypoint, device_requests=[request], network_mode="none",
             cap_drop=["ALL"],
         )  # fmt: skip
     except (DockerException, OSError) as error:
@@ -87,12 +94,19 @@ def sight(client: DockerClient, image: str, access: Literal["nvidia", "cdi"], de
     try:
         made.start()
         made.wait(timeout=SIGHT_SECONDS)
-        return Sight(image, output=made.logs().decode(errors="replace").strip())
+        return seen(image, made.logs().decode(errors="replace"))
     except (DockerException, OSError) as error:
         return Sight(image, error=str(getattr(error, "explanation", None) or error))
     finally:
         with contextlib.suppress(DockerException, OSError):
             made.remove(force=True)
+
+
+def seen(image: str, printed: str) -> Sight:
+    """What LOOK printed -> Sight. Pure."""
+    lines = printed.strip().splitlines()
+    missing = tuple(line.removeprefix(MISSING) for line in lines if line.startswith(MISSING))
+    return Sight(image, "\n".join(line for line in lines if not line.startswith(MISSING)), missing=missing)
 
 
 def first_here(client: DockerClient, names: Iterable[str]) -> str | None:

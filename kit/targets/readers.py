@@ -37,6 +37,15 @@ def text(node: Node) -> str:
     return node.value
 
 
+def namespace(node: Node) -> str:
+    """host, private, shareable: a namespace that is there by itself. Another service's is not: where Docker could not
+    join it, it does not try again to start the container."""
+    said = text(node)
+    if said.startswith("service:"):
+        raise node.wrong("host, or mount one volume in both services")
+    return said
+
+
 def texts(node: Node) -> list[str]:
     """A list of texts; one text is a list of one."""
     return [node.value] if isinstance(node.value, str) else [text(item) for item in items(node)]

@@ -1,45 +1,26 @@
 """What is wanted against what is there -> the list of operations, each with its cause. Pure: text in, text out.
 
 Order is part of the decision. Images come first, so that nothing is stopped for an image that cannot be had. Then the
-router lets go of the workers that will stop, while they still serve. Then what goes away, so that its memory is free. A
-worker that will be replaced is stopped before any other worker starts: the one that starts may have been given the
-memory that the other one gives up.
+router lets go of the workers that will stop, while they still serve. Then what goes away, so that its memory is free.
+Workers that will be replaced go away one by one, each at its turn, or, where one needs the memory that another gives
+up, all of them before the first one starts (turns.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
 
 from kit import labels as kit_labels
 from kit.targets import bodies as labels
 from kit.targets.differences import command_words
+from kit.targets.networks import must_be_remade, why_remade
 from kit.targets.snapshot import Container, Snapshot
 from kit.targets.spec import NetworkSpec, ProjectSpec, ServiceSpec, boot_order
+from kit.targets.steps import STARTING, Operation, ServiceVerb
+from kit.targets.turns import in_turn, serve_on
 
-ServiceVerb = Literal["keep", "create", "replace", "start", "restart", "resume"]
-Verb = (
-    Literal["pull", "drain", "remove", "remove network", "create network", "create volume", "stop", "remove volume"]
-    | ServiceVerb
-)
-
-SERVICE_VERBS: tuple[ServiceVerb, ...] = ("keep", "create", "replace", "start", "restart", "resume")
-LAST = ("remove volume",)  # a container that is replaced may hold one until then
-STARTING = ("create", "replace", "start", "restart")
-
-
-@dataclass(frozen=True)
-class Operation:
-    """One thing to do to `name`: a service, a network, a volume or an image. `container` is the one it is done to."""
-
-    verb: Verb
-    name: str
-    cause: str
-    container: Container | None = None
-
-    def __str__(self) -> str:
-        return f"{self.verb} {self.name}: {self.cause}"
+TOGETHER = 2.0  # seconds between the starts of what Docker starts at once, after a reboot
 
 
 def reconcile(
@@ -48,20 +29,22 @@ def reconcile(
     """`hashes` are the config hashes that Docker Compose has for the file's services; {} when it was not asked.
     `prune`: the project's volumes that the file no longer names are removed."""
     current = _current(project, snapshot)
-    remade = [network for network in project.networks if _must_be_remade(network, snapshot)]
+    remade = [network for network in project.networks if must_be_remade(network, snapshot)]
     services = [_service(service, current.get(service.name), project, snapshot, hashes) for service in project.services]
     cut_off = {container.id for container in snapshot.containers for net in remade if net.name in container.networks}
     services = [_made_anew(op) if op.container and op.container.id in cut_off else op for op in services]
+    services = list(_restarted_with(project, services))
     removals = tuple(_removals(project, snapshot, current, cut_off))
+    turns = serve_on(project, services)
     return (
         *_pulls(project, snapshot, services),
-        *_drains(snapshot, (*removals, *services)),
+        *_drains(snapshot, (*removals, *(op for op in services if op.name not in turns))),
         *removals,
-        *(Operation("remove network", net.name, _why_remade(net, snapshot)) for net in remade),
+        *(Operation("remove network", net.name, why_remade(net, snapshot)) for net in remade),
         *_networks(project, snapshot, remade),
         *_volumes(project, snapshot),
-        *_early_stops(project, services),
-        *services,
+        *_early_stops(project, services, turns),
+        *in_turn(services, _routed(snapshot, (op for op in services if op.name in turns))),
         *(Operation("remove volume", name, "is no longer in the file") for name in unnamed(project, snapshot) if prune),
     )
 
@@ -111,7 +94,7 @@ def _difference(
     image = snapshot.image(service.image)
     if image is not None and image != container.image:
         return f"{service.image} is another build now"
-    wanted = {project.network(use.network).name for use in service.networks}
+    wanted = {project.network(use.network).name for use in service.networks} or {labels.NO_NETWORK}
     if wanted != container.networks:
         return f"is not on the networks {', '.join(sorted(wanted))}"
     return "cannot be started again" if container.status in ("dead", "removing") else ""
@@ -149,6 +132,28 @@ def _by_state(service: ServiceSpec, container: Container, project: ProjectSpec) 
     return "keep", "unchanged"
 
 
+def _restarted_with(project: ProjectSpec, services: Iterable[Operation]) -> Iterator[Operation]:
+    """What runs is restarted when a service that it restarts with begins anew, or did since it was started itself;
+    `services` stand in boot order."""
+    decided: dict[str, Operation] = {}
+    for op in services:
+        needs = [decided[need.service] for need in project.service(op.name).depends_on if need.restart]
+        if op.verb == "keep" and op.container and op.container.status == "running":
+            why = next(filter(None, (_lost(need, op.container) for need in needs)), "")
+            op = replace(op, verb="restart", cause=why) if why else op
+        decided[op.name] = op
+        yield op
+
+
+def _lost(need: Operation, dependent: Container) -> str:
+    """Why a container does not have what it cannot be without; "" when it has."""
+    if need.verb in STARTING:
+        return f"{need.name}, which it cannot be without, begins anew"
+    since, started = need.container.started if need.container else None, dependent.started
+    older = since is not None and started is not None and (since - started).total_seconds() > TOGETHER
+    return f"runs since before {need.name}, which it cannot be without" if older else ""
+
+
 def _is_one_shot(service: ServiceSpec, project: ProjectSpec) -> bool:
     needs = (need for other in project.services for need in other.depends_on if need.service == service.name)
     return any(need.condition == "service_completed_successfully" for need in needs)
@@ -180,13 +185,16 @@ def _removals(
 
 
 def _drains(snapshot: Snapshot, operations: Iterable[Operation]) -> Iterator[Operation]:
+    if names := _routed(snapshot, operations):
+        yield Operation("drain", ", ".join(names), "what they were asked is answered before they stop")
+
+
+def _routed(snapshot: Snapshot, operations: Iterable[Operation]) -> list[str]:
     """Workers that will stop while a router sends them requests."""
     if not any(c.label(kit_labels.ROLE) == "router" and c.status == "running" for c in snapshot.containers):
-        return
+        return []
     stopping = [op.container for op in operations if op.verb in ("remove", "replace", "restart") and op.container]
-    names = [c.service for c in stopping if c.label(kit_labels.ROLE) == "worker" and c.status == "running"]
-    if names:
-        yield Operation("drain", ", ".join(names), "what they were asked is answered before they stop")
+    return [c.service for c in stopping if c.label(kit_labels.ROLE) == "worker" and c.status == "running"]
 
 
 def stop_order(containers: Iterable[Container]) -> tuple[Container, ...]:
@@ -200,21 +208,6 @@ def stop_order(containers: Iterable[Container]) -> tuple[Container, ...]:
 
 def _needs(container: Container) -> list[str]:
     return [need.split(":", 1)[0] for need in container.label(labels.DEPENDS_ON).split(",") if need]
-
-
-def _must_be_remade(network: NetworkSpec, snapshot: Snapshot) -> bool:
-    """The daemon may add options of its own; those of the file must be there."""
-    there = snapshot.network(network.name)
-    if there is None or network.external:
-        return False
-    return there.internal != network.internal or not set(network.options) <= set(there.options)
-
-
-def _why_remade(network: NetworkSpec, snapshot: Snapshot) -> str:
-    there = snapshot.network(network.name)
-    if there and there.internal == network.internal:
-        return "its options changed"
-    return "must reach nothing outside" if network.internal else "must reach the outside"
 
 
 def _made_anew(op: Operation) -> Operation:
@@ -234,11 +227,14 @@ def _volumes(project: ProjectSpec, snapshot: Snapshot) -> Iterator[Operation]:
             yield Operation("create volume", volume.name, "is not there yet")
 
 
-def _early_stops(project: ProjectSpec, services: Iterable[Operation]) -> tuple[Operation, ...]:
+def _early_stops(project: ProjectSpec, services: Iterable[Operation], turns: Collection[str]) -> tuple[Operation, ...]:
     workers = [op for op in services if op.verb in STARTING and project.service(op.name).is_worker]
     stops = (
         Operation("stop", op.name, "its memory must be free before another worker starts", op.container)
         for op in workers[1:]
-        if op.verb in ("replace", "restart") and op.container and op.container.status == "running"
+        if op.name not in turns
+        and op.verb in ("replace", "restart")
+        and op.container
+        and op.container.status == "running"
     )
     return tuple(reversed(list(stops)))

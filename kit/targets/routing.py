@@ -1,7 +1,8 @@
-"""The router's list of workers while `up` works: who stops is taken out first, and put back when it serves again.
+"""Names and their workers while `up` works: who stops is taken out first, and put back when it serves again.
 
-The list as it was printed is kept beside it until it is whole again, so that it is mended even after a crash. While no
-router runs, nothing is taken out: one that Docker Compose starts meanwhile finds every name.
+What sends requests to workers is a door: the router's list (listing.py), and HAProxy where it stands in front of the
+router (fronting.py). While none of them runs, nothing is taken out: a router that Docker Compose starts meanwhile finds
+every name.
 """
 
 from __future__ import annotations
@@ -10,82 +11,105 @@ import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Protocol
 
 from kit import drain
 from kit import labels as kit_labels
 from kit import status as views
 from kit.errors import TargetError
-from kit.files import read_text, write_atomically
-from kit.routers import smg
-from kit.targets import inside
+from kit.files import read_text
+from kit.routers import front, smg
+from kit.targets import inside, listing
 from kit.targets.events import Waiting
-from kit.targets.observe import containers
-from kit.targets.reconcile import Operation
+from kit.targets.fronting import Front
+from kit.targets.listing import Listing
+from kit.targets.observe import containers, inspect
+from kit.targets.snapshot import Container
+from kit.targets.steps import Operation
 from kit.targets.wait import Walk
 
 WORKER_PORT = 8000
-LET_GO = 20.0  # seconds that the router may take to read its list again
+LET_GO = 20.0  # seconds that a router may take to read its list again
 FINISH = 120.0  # seconds that requests in flight may take
-KEPT = ".kept"
+
+
+class Door(Protocol):
+    """Who sends requests to services. Nothing raises: a door that does not answer sends nobody anything."""
+
+    def close(self, out: Collection[str]) -> None:
+        """Sends nothing more to `out`, which is everybody who is to be out now."""
+
+    def open(self, service: str, out: Collection[str]) -> None:
+        """Sends to `service` again; `out` are those who stay out."""
+
+    def let_go(self, services: Collection[str]) -> bool:
+        """Whether nothing new is sent to them."""
+
+    def at_rest(self, service: str) -> bool:
+        """Whether nothing that was sent to it is unanswered, as far as this door knows."""
+
+    def taken_up(self, services: Collection[str]) -> bool:
+        """Whether requests are sent to them again."""
+
+    def restore(self) -> None:
+        """Everybody is in again, those too whom a walk left out that was killed."""
 
 
 class Names:
-    """`whole` is the list with every name; `router` is the container that reads it, None when nothing is to be done."""
+    """Who is out, at every door."""
 
-    def __init__(self, walk: Walk, file: Path, whole: str, router: str | None) -> None:
-        self.walk, self.file, self.whole, self.router = walk, file, whole, router
+    def __init__(self, walk: Walk, doors: Sequence[Door]) -> None:
+        self.walk, self.doors = walk, doors
         self.out: set[str] = set()
-        self.touched = False
+        self.back: set[str] = set()
 
     def close(self, services: Collection[str]) -> None:
-        """Takes these services out, and returns when they have no request left, or when that takes too long."""
-        if self.router is None:
+        """Takes these services out, and returns when they have no request left, or when that takes too long. Those who
+        were put back before serve by then: not two names are away at once where one would do."""
+        if not self.doors:
             return
-        write_atomically(self.file.with_name(self.file.name + KEPT), self.whole)
-        self.touched = True
+        self.settle()
         self.out |= set(services)
-        self._write()
+        for door in self.doors:
+            door.close(self.out)
         words = ", ".join(services)
-        self._wait(words, "the router lets go of it", LET_GO, lambda: drain.let_go(self._router_says(), services))
+        self._wait(words, "the router lets go of it", LET_GO, lambda: all(d.let_go(services) for d in self.doors))
         for service in services:
             self._wait(service, "its last requests are answered", FINISH, lambda s=service: self._at_rest(s))  # type: ignore[misc]
 
     def open(self, service: str) -> None:
         """Puts a service back."""
-        if service in self.out:
-            self.out.discard(service)
-            self._write()
+        if service not in self.out:
+            return
+        self.out.discard(service)
+        self.back.add(service)
+        for door in self.doors:
+            door.open(service, self.out)
 
     def settle(self) -> None:
-        """Returns when the router knows every name, or when that takes too long."""
-        if self.touched:
-            self._wait("router", "it takes up the names", LET_GO, lambda: self._all_known())
+        """Returns when those who were put back are sent to again, or when that takes too long."""
+        if self.back:
+            self._wait(
+                "router", "it takes up the names", LET_GO, lambda: all(d.taken_up(self.back) for d in self.doors)
+            )
+            self.back.clear()
 
     def restore(self) -> None:
-        """The list is whole again."""
-        if self.touched:
-            self.out.clear()
-            self._write()
-            self.file.with_name(self.file.name + KEPT).unlink(missing_ok=True)
-
-    def _write(self) -> None:
-        write_atomically(self.file, drain.without(self.whole, self.out))
-
-    def _router_says(self) -> str:
-        """ "" when it does not answer: then it sends nobody anything."""
-        with suppress(TargetError):
-            return inside.workers(self.walk.client, str(self.router))
-        return ""
-
-    def _all_known(self) -> bool:
-        said = self._router_says()
-        return not said or drain.taken_up(said, self.whole)
+        """Everybody is in."""
+        for door in self.doors:
+            door.restore()
 
     def _at_rest(self, service: str) -> bool:
+        return all(door.at_rest(service) for door in self.doors) and self._has_no_request(service)
+
+    def _has_no_request(self, service: str) -> bool:
+        """As the worker itself says; one that does not tell, or that is unhealthy, is not waited for."""
+        client, project = self.walk.client, self.walk.project.name
         with suppress(TargetError):
-            container = inside.container_of(self.walk.client, self.walk.project.name, service)
-            said = inside.get(self.walk.client, container, WORKER_PORT, "/metrics")
-            return drain.at_rest(views.load(said, time.monotonic()))
+            found = inspect(client, inside.container_of(client, project, service))
+            if found is not None and found.health != "unhealthy":
+                said = inside.get(client, found.id, WORKER_PORT, "/metrics")
+                return drain.at_rest(views.load(said, time.monotonic()))
         return True
 
     def _wait(self, who: str, state: str, most: float, done: Callable[[], bool]) -> None:
@@ -98,12 +122,13 @@ class Names:
 
 @contextmanager
 def around(walk: Walk, operations: Sequence[Operation]) -> Iterator[Names]:
-    """The names while `operations` are done; the list is whole again afterwards, whatever happens."""
-    file = listing(walk.project.file.parent)
-    mend(walk.project.file.parent)
-    whole = read_text(file)
-    drains = whole is not None and any(op.verb == "drain" for op in operations)
-    names = Names(walk, file, whole or "", _router(walk) if drains else None)
+    """The names while `operations` are done; everybody is in again afterwards, whatever happens."""
+    folder = walk.project.file.parent
+    mend(folder)
+    doors = tuple(_doors(walk, folder))
+    for door in doors:
+        door.restore()
+    names = Names(walk, doors if any(op.verb == "drain" for op in operations) else ())
     try:
         yield names
     finally:
@@ -111,25 +136,19 @@ def around(walk: Walk, operations: Sequence[Operation]) -> Iterator[Names]:
 
 
 def mend(folder: Path) -> None:
-    """Makes the list whole where a walk was killed before it could."""
-    file = listing(folder)
-    kept = file.with_name(file.name + KEPT)
-    whole = read_text(kept)
-    if whole is None:
-        return
-    if drain.is_part(read_text(file) or "", whole):
-        write_atomically(file, whole)
-    kept.unlink(missing_ok=True)
+    """Makes the router's list whole where a walk was killed before it could."""
+    listing.mend(folder / smg.LISTING)
 
 
-def listing(folder: Path) -> Path:
-    """Where the list lies."""
-    return folder / smg.LISTING
+def _doors(walk: Walk, folder: Path) -> Iterator[Door]:
+    running = [each for each in containers(walk.client, walk.project.name) if _is_router(each)]
+    whole = read_text(folder / smg.LISTING)
+    for each in running:
+        if each.service == smg.NAME and whole is not None:
+            yield Listing(walk.client, each.id, folder / smg.LISTING, whole)
+        if each.service == front.NAME:
+            yield Front(walk.client, each.id)
 
 
-def _router(walk: Walk) -> str | None:
-    found = containers(walk.client, walk.project.name)
-    here = (
-        c for c in found if c.label(kit_labels.ROLE) == "router" and c.service == smg.NAME and c.status == "running"
-    )
-    return next((each.id for each in here), None)
+def _is_router(one: Container) -> bool:
+    return one.label(kit_labels.ROLE) == "router" and one.status == "running"

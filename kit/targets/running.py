@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class ServiceStatus:
     """One container. `state` is Docker's (running, exited, ...), `health` None without a check; `started` None before
-    the first start; `names` are what clients put in "model"; `role` is worker, router, fetch or ""; `planned` is the
-    footprint that the plan promised, in bytes; `out_of_memory`: the kernel killed it for the host's memory."""
+    the first start; `names` are what clients put in "model"; `role` is worker, router, fetch, mps or ""; `planned` is
+    the footprint that the plan promised, in bytes; `out_of_memory`: the kernel killed it for the host's memory."""
 
     service: str
     container: str
@@ -41,6 +41,7 @@ class ServiceStatus:
     task: str = ""
     planned: int | None = None
     out_of_memory: bool = False
+    made: datetime | None = None
 
 
 def status(project: str, client: DockerClient) -> tuple[ServiceStatus, ...]:
@@ -68,6 +69,7 @@ def _status(container: Container, ports: list[Publication]) -> ServiceStatus:
         task=container.label(kit_labels.TASK),
         planned=_planned(container),
         out_of_memory=container.out_of_memory,
+        made=container.made,
     )
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from kit.bench.load import Load, arguments
-from kit.bench.measure import Answer, figures, parse, saturated, window
+from kit.bench.measure import Answer, figures, overlap, parse, saturated
 from kit.bench.results import Figures
 from kit.bench.trials import Trial
 from kit.targets.loading import Loaders, Sent
@@ -40,9 +40,13 @@ class Outcome:
 
     @property
     def figures(self) -> dict[str, Figures]:
-        """Of each name, in the window of all."""
-        within = window([part.answer for parts in self.parts for part in parts])
-        return {parts[0].load.name: figures([part.answer for part in parts], within) for parts in self.parts}
+        """Of each name."""
+        return {parts[0].load.name: figures([part.answer for part in parts]) for parts in self.parts}
+
+    @property
+    def overlap(self) -> float | None:
+        """For what part of the time all processes were at it; None where that is unknown."""
+        return overlap([part.answer for parts in self.parts for part in parts])
 
     @property
     def sending(self) -> float:
@@ -56,11 +60,11 @@ class Outcome:
 
 def send(trial: Trial, loaders: Loaders, key: str | None, progress: Progress) -> Outcome:
     """Runs the trial's loads. `key` is what clients must send at the router. Raises TargetError when one fails."""
-    door, began = loaders.door(), time.monotonic()
-    counted = _Counted(progress)
+    door, counted = loaders.door(), _Counted(progress)
     flat = [(i, one) for i, load in enumerate(trial.loads) for one in load.split()]
     for load in trial.loads:
         loaders.prepare(load.service)
+    began = time.monotonic()
     jobs = [(lambda n=n, one=one: _send(one, n, loaders, door, key, counted)) for n, (_, one) in enumerate(flat)]
     done = at_once(jobs)
     parts = tuple(

@@ -37,11 +37,11 @@ SETTINGS: dict[str, tuple[Reader, tuple[str, ...]]] = {
     "extra_hosts": (readers.extra_hosts, (_HOST, "ExtraHosts")),
     "group_add": (texts, (_HOST, "GroupAdd")),
     "init": (boolean, (_HOST, "Init")),
-    "ipc": (text, (_HOST, "IpcMode")),
+    "ipc": (readers.namespace, (_HOST, "IpcMode")),
     "logging": (readers.logging, (_HOST, "LogConfig")),
     "mem_limit": (readers.size, (_HOST, "Memory")),
     "oom_score_adj": (integer, (_HOST, "OomScoreAdj")),
-    "pid": (text, (_HOST, "PidMode")),
+    "pid": (readers.namespace, (_HOST, "PidMode")),
     "pids_limit": (integer, (_HOST, "PidsLimit")),
     "read_only": (boolean, (_HOST, "ReadonlyRootfs")),
     "restart": (readers.restart, (_HOST, "RestartPolicy")),
@@ -51,7 +51,9 @@ SETTINGS: dict[str, tuple[Reader, tuple[str, ...]]] = {
     "tmpfs": (readers.tmpfs, (_HOST, "Tmpfs")),
     "ulimits": (readers.ulimits, (_HOST, "Ulimits")),
 }
-_STRUCTURE = ("image", "container_name", "environment", "labels", "volumes", "networks", "ports", "depends_on")
+_STRUCTURE = (
+    "image", "container_name", "environment", "labels", "volumes", "network_mode", "networks", "ports", "depends_on",
+)  # fmt: skip
 _CONDITIONS: tuple[Condition, ...] = ("service_started", "service_healthy", "service_completed_successfully")
 
 
@@ -81,7 +83,7 @@ def service(name: str, node: Node, around: Surroundings) -> ServiceSpec:
         environment=environment,
         labels=tuple((key, value or "") for key, value in _paired(found, "labels")),
         mounts=mounts,
-        networks=_networks(found.get("networks"), around.networks),
+        networks=_places(found, around.networks),
         ports=tuple(port(item) for item in _listed(found, "ports")),
         depends_on=tuple(_dependencies(found.get("depends_on"))),
         settings=tuple(Setting(path, read(found[key])) for key, (read, path) in SETTINGS.items() if key in found),
@@ -111,6 +113,18 @@ def _environment(node: Node | None, variables: Mapping[str, str]) -> Iterator[st
     for name, value in pairs(node) if node else ():
         known = variables.get(name) if value is None else value
         yield name if known is None else f"{name}={known}"
+
+
+def _places(found: Mapping[str, Node], known: Mapping[str, NetworkSpec]) -> tuple[NetworkUse, ...]:
+    """The service's networks; () for one that has `network_mode: none`."""
+    if "network_mode" not in found:
+        return _networks(found.get("networks"), known)
+    mode = found["network_mode"]
+    if text(mode) != "none":
+        raise mode.wrong("none, or take it out and write `networks:`")
+    if "networks" in found:
+        raise TargetError(mode.problem("there are `networks` too", "write one of the two"))
+    return ()
 
 
 def _networks(node: Node | None, known: Mapping[str, NetworkSpec]) -> tuple[NetworkUse, ...]:

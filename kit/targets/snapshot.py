@@ -45,6 +45,7 @@ class Container:
     image_name: str = ""
     stop_seconds: int = 10
     command: tuple[str, ...] = ()
+    made: datetime | None = None
 
     def label(self, name: str) -> str:
         """A label's value, or ""."""
@@ -109,6 +110,7 @@ def container(attrs: Mapping[str, Any]) -> Container:
         networks=frozenset((attrs.get("NetworkSettings") or {}).get("Networks") or {}),
         image_name=config.get("Image") or "",
         command=tuple(config.get("Cmd") or ()),
+        made=moment(attrs.get("Created")),
         stop_seconds=10 if config.get("StopTimeout") is None else config["StopTimeout"],
     )
 

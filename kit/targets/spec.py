@@ -14,7 +14,7 @@ Json = None | bool | int | str | Sequence["Json"] | Mapping[str, "Json"]
 
 @dataclass(frozen=True)
 class Dependency:
-    """A service starts when `service` has reached `condition`."""
+    """A service starts when `service` has reached `condition`; `restart`: and again when that one begins anew."""
 
     service: str
     condition: Condition
@@ -108,11 +108,12 @@ class NetworkSpec:
 
 @dataclass(frozen=True)
 class VolumeSpec:
-    """A volume; an external one is used, never made or removed."""
+    """A volume; an external one is used, never made or removed. `options` are the driver's, sorted."""
 
     key: str
     name: str
     external: bool = False
+    options: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -130,9 +131,10 @@ class ProjectSpec:
         return next(network for network in self.networks if network.key == key)
 
     def only(self, names: Collection[str]) -> ProjectSpec:
-        """These services alone, with the one-shot services they need; they wait for no other any more."""
-        kept = [s for s in self.services if s.name in names]
-        needed = {d.service for s in kept for d in s.depends_on if d.condition == "service_completed_successfully"}
+        """These services alone, with what they cannot be without: one-shot services, and those they restart with. They
+        wait for no other any more."""
+        needs = [need for service in self.services if service.name in names for need in service.depends_on]
+        needed = (n.service for n in needs if n.restart or n.condition == "service_completed_successfully")
         left = {*names, *needed}
         services = [
             replace(s, depends_on=tuple(d for d in s.depends_on if d.service in left))

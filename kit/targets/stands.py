@@ -41,7 +41,8 @@ class Place:
 
 
 class Ground:
-    """Brings up what must stand. `now` is what stands; None when nothing does."""
+    """Brings up what must stand. `now` is what stands; None when nothing does, or nothing was asked for yet. `changed`:
+    the stack that stood at the beginning is gone."""
 
     def __init__(
         self,
@@ -56,6 +57,7 @@ class Ground:
         self.client, self.environ, self.place, self.loaders = client, environ, place, loaders
         self.watching, self.timeout, self.clock = watching, timeout, clock
         self.now: Stand | None = None
+        self.changed = False
 
     def stand(self, stand: Stand) -> Stood | None:
         """Brings it up and verifies it; None when it stands already. Raises TargetError."""
@@ -101,6 +103,7 @@ class Ground:
 
     def clear(self) -> None:
         """Nothing stands; volumes stay."""
+        self.changed = True
         self.loaders.leave()
         compose.down(self.place.project, self.client)
         self.now = None
@@ -114,6 +117,7 @@ class Ground:
         if stand.key == AS_GIVEN:
             self.place.bring()
             return
+        self.changed = True
         self.place.write(stand, self.place.others)
         with self.watching() as watch:
             compose.up(self.place.others, self.client, self.environ, watch, self.timeout)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kit.bench.experiments import EXPERIMENTS
+from kit.bench.experiments.policy import NOT_FOR_MANY
 from kit.bench.trials import AS_GIVEN, EFFORTS, Effort, Protocol, Wish
-from kit.errors import ManifestError, Problem
+from kit.errors import DoesNotFit, ManifestError, Problem
 from kit.gpu import Gpu
+from kit.rules import POLICIES
 from kit.targets import compose, held
 from kit.verbs.inputs import LIVE, Project, choose_gpu, planned_for, read_project
 from kit.verbs.output import Output
@@ -45,22 +47,16 @@ class Options:
 def run(output: Output, file: Path, options: Options) -> int:
     from kit.verbs import benching
 
-    names, effort = _names(options.names), _effort(options)
+    names, effort, rates = _names(options.names), effort_of(options), _numbers(options.rates)
     project = read_project(file)
+    policies = _policies(options.policies, project.manifest.router.engine)
     client = compose.connect(os.environ)
     running = [one for one in compose.status(project.manifest.name, client) if one.state == "running"]
     gpu = _card(project, client)
-    wish = Wish(
-        planned_for(project, gpu),
-        effort,
-        options.model,
-        options.goodput,
-        tuple(_numbers(options.rates)),
-        tuple(word for word in options.policies.split(",") if word),
-    )
-    protocols = [EXPERIMENTS[name].protocol(wish) for name in names]
+    wish = Wish(planned_for(project, gpu), effort, options.model, options.goodput, rates, policies)
+    protocols = [that_plans(EXPERIMENTS[name].protocol(wish), project, gpu) for name in names]
     if running and not options.restart:
-        protocols = [_without_restart(protocol) for protocol in protocols]
+        protocols = [without_restart(protocol) for protocol in protocols]
     session = benching.Session(output, file, project, client, gpu, wish, options, bool(running))
     return benching.walk(session, protocols)
 
@@ -78,10 +74,10 @@ def _names(asked: str) -> list[str]:
         known = ", ".join([ALL, *EXPERIMENTS])
         hint = f"the manifest comes second: bench {ALL} {asked}" if asked.endswith((".yaml", ".yml")) else ""
         raise ManifestError(Problem(f"'{', '.join(unknown)}' is no experiment", f"needed: {known}", hint))
-    return names
+    return list(dict.fromkeys(names))
 
 
-def _effort(options: Options) -> Effort:
+def effort_of(options: Options) -> Effort:
     if options.profile not in EFFORTS:
         raise ManifestError(Problem(f"--profile {options.profile} is not known", f"needed: {', '.join(EFFORTS)}"))
     effort = EFFORTS[options.profile]
@@ -95,19 +91,42 @@ def _effort(options: Options) -> Effort:
     return effort if options.concurrency is None else replace(effort, concurrency=options.concurrency)
 
 
-def _numbers(text: str) -> Sequence[float]:
+def _numbers(text: str) -> tuple[float, ...]:
     try:
         found = [float(word) for word in text.split(",") if word]
     except ValueError:
         found = [0.0]
-    if any(number <= 0 for number in found):
+    if not all(0 < number < inf for number in found):
         raise ManifestError(Problem(f"--rates {text} cannot be read", "needed: requests a second, such as 1,2,4,8"))
-    return found
+    return tuple(dict.fromkeys(found))
 
 
-def _without_restart(protocol: Protocol) -> Protocol:
+def _policies(text: str, engine: str) -> tuple[str, ...]:
+    asked = tuple(word for word in text.split(",") if word)
+    known = [policy for policy in POLICIES[engine] if policy not in NOT_FOR_MANY]
+    unknown = [policy for policy in asked if policy not in known]
+    if unknown:
+        what = f"--policies {', '.join(unknown)} cannot be compared"
+        raise ManifestError(Problem(what, f"needed: some of {', '.join(known)}"))
+    return asked
+
+
+def without_restart(protocol: Protocol) -> Protocol:
     """What needs another stack is left out while the user's one serves."""
     if all(trial.stand.key == AS_GIVEN for trial in protocol.trials):
         return protocol
-    remark = "left out: it stops the stack that runs now; --restart allows that, and brings it back at the end"
-    return replace(protocol, trials=(), views=(), remarks=(*protocol.remarks, remark))
+    return _left_out(protocol, "it stops the stack that runs now; --restart allows that, and brings it back at the end")
+
+
+def that_plans(protocol: Protocol, project: Project, gpu: Gpu) -> Protocol:
+    """Left out when a stack of it does not fit: what can be known before does not end a benchmark in its middle."""
+    for stand in {trial.stand.key: trial.stand for trial in protocol.trials}.values():
+        try:
+            planned_for(replace(project, manifest=stand.manifest), gpu)
+        except (DoesNotFit, ManifestError) as error:
+            return _left_out(protocol, f"the stack '{stand.key}' cannot be planned: {error.problems[0].what}")
+    return protocol
+
+
+def _left_out(protocol: Protocol, why: str) -> Protocol:
+    return replace(protocol, trials=(), views=(), remarks=(*protocol.remarks, f"left out: {why}"))

@@ -6,17 +6,18 @@ import gzip
 import os
 import platform
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kit.bench import records as lines
+from kit.bench.experiments import EXPERIMENTS
 from kit.bench.gather import experiment
 from kit.bench.measure import slim
 from kit.bench.records import Began, Held, Looked, Ran, Record, Told
-from kit.bench.results import Bench, Footprint, Setup
+from kit.bench.results import Bench, Experiment, Footprint, Setup
 from kit.bench.stored import from_text, to_text
 from kit.bench.trials import AS_GIVEN, Protocol, Stand, Step, Trial, Wish, schedule, step_id
 from kit.errors import ManifestError, Problem
@@ -44,7 +45,11 @@ class Files:
     @classmethod
     def at(cls, folder: Path) -> Files:
         """Of a folder that may not be there yet. Raises TargetError for records that are none."""
-        return cls(folder, lines.read(read_text(folder / RECORDS) or "", str(folder / RECORDS)))
+        at = folder / RECORDS
+        text = read_text(at) or ""
+        if text != lines.whole(text):  # what ended the last benchmark ended it in the middle of a line
+            write_atomically(at, lines.whole(text))
+        return cls(folder, lines.read(text, str(at)))
 
     @property
     def nonce(self) -> int:
@@ -66,6 +71,7 @@ class Files:
         looks = {f"{p.name}.{t.key}": digest_of(p, t) for p in protocols for t in p.trials}
         stale = [r.key for r in self.records if isinstance(r, Ran) and wanted.get(r.key, r.digest) != r.digest]
         stale += [r.key for r in self.records if isinstance(r, Looked) and looks.get(r.key, r.digest) != r.digest]
+        stale += [r.setup for r in self.records if isinstance(r, Began) and r.setup not in ("", setup_of(wish))]
         if stale and not again:
             problem = f"{self.folder} holds results of another manifest, profile or card ({stale[0]})"
             raise ManifestError(Problem(problem, "needed: another folder with -o, or --again to measure anew"))
@@ -101,15 +107,17 @@ class Files:
         return folder
 
     def write_bench(self, session: Session, protocols: Sequence[Protocol]) -> Path:
-        """bench.json of what is done by now; experiments that this command is not about stay in it."""
+        """bench.json of what is done by now; experiments that this command is not about, or leaves out, stay in it."""
         ran, at = lines.runs(self.records), self.folder / BENCH
         found = tuple(experiment(protocol, ran) for protocol in protocols)
         names = {one.name for one in found}
         before = from_text(text, str(at)).experiments if (text := read_text(at)) else ()
+        known = {one.name: one for one in before if one.comparisons}
+        found = tuple(one if one.comparisons else known.get(one.name, one) for one in found)
         told = [record for record in self.records if isinstance(record, Told)]
         made = Bench(
             setup=_setup(session, self.folder),
-            experiments=(*(one for one in before if one.name not in names), *found),
+            experiments=_in_order((*(one for one in before if one.name not in names), *found)),
             memory=_memory(session, self.records),
             started=next((record.at for record in self.records if isinstance(record, Began)), ""),
             told_seconds=told[-1].told if told else None,
@@ -118,6 +126,18 @@ class Files:
         self.folder.mkdir(parents=True, exist_ok=True)
         write_atomically(at, to_text(made))
         return at
+
+
+def _in_order(found: Iterable[Experiment]) -> tuple[Experiment, ...]:
+    """As they are run; whichever command measured them."""
+    places = list(EXPERIMENTS)
+    return tuple(sorted(found, key=lambda one: places.index(one.name) if one.name in places else len(places)))
+
+
+def setup_of(wish: Wish) -> str:
+    """What all results of a folder have in common: the card and the manifest."""
+    gpu, said = wish.plan.gpu, wish.manifest.model_dump_json()
+    return f"{gpu.name}, {gpu.total_bytes:,} bytes, manifest {sha256(said.encode()).hexdigest()[:16]}"
 
 
 def digest_of(protocol: Protocol, trial: Trial) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -27,7 +27,7 @@ from kit.targets.loading import Loaders, loaders
 from kit.targets.looking import look
 from kit.targets.sending import Outcome, send
 from kit.targets.stands import Ground, Place, verified
-from kit.verbs.bench_files import Files, digest_of, load_seeds
+from kit.verbs.bench_files import Files, digest_of, load_seeds, setup_of
 from kit.verbs.inputs import Project, planned_for
 from kit.verbs.output import Output
 from kit.verbs.render import COMPOSE, rendered_from, write
@@ -61,11 +61,13 @@ def walk(session: Session, protocols: Sequence[Protocol]) -> int:
     files = Files.at(session.options.output or session.project.folder / "bench")
     files.check(protocols, session.wish, session.options.again)
     if not files.records:
-        files.add(Began(datetime.now(UTC).isoformat(timespec="seconds"), secrets.randbits(20)))
+        at = datetime.now(UTC).isoformat(timespec="seconds")
+        files.add(Began(at, secrets.randbits(20), setup_of(session.wish)))
     output.say(*told_lines(protocols, files.records, session.running))
     with loaders(session.client, name) as loads:
-        place, timeout = _place(session), session.options.timeout
-        ground = Ground(session.client, os.environ, place, loads, lambda: Watcher(output.progress()), timeout)
+        environ = compose.variables(session.project.folder, os.environ)
+        place, timeout = _place(session, environ), session.options.timeout
+        ground = Ground(session.client, environ, place, loads, lambda: Watcher(output.progress()), timeout)
         try:
             _go(session, protocols, files, ground, loads)
         finally:
@@ -150,7 +152,10 @@ class _Work:
         outcome = self._send(trial, step.key, step.key)
         raw, commands = self.files.keep_raw(step, outcome)
         digest = digest_of(protocol, step.trial)
-        return Ran(step.key, digest, outcome.seconds, outcome.sending, outcome.figures, raw=raw, commands=commands)
+        return Ran(
+            step.key, digest, outcome.seconds, outcome.sending, outcome.overlap, outcome.figures,
+            raw=raw, commands=commands,
+        )  # fmt: skip
 
     def _sizes(self, protocol: Protocol) -> dict[str, Size]:
         start = f"{protocol.name}."
@@ -194,8 +199,8 @@ def _size_of(trial: Trial, outcome: Outcome) -> Size:
     return Size(rates, tuple(load.processes for load in trial.loads))
 
 
-def _place(session: Session) -> Place:
-    """Where the stacks are made."""
+def _place(session: Session, environ: Mapping[str, str]) -> Place:
+    """Where the stacks are made. `environ` has the words of `.env` beside the user's stack too: they are everyone's."""
     others = (session.options.output or session.project.folder / "bench") / "stack"
 
     def stand_files(stand: Stand, folder: Path) -> None:
@@ -210,7 +215,7 @@ def _place(session: Session) -> Place:
         others=others,
         bring=lambda: _bring(session),
         write=stand_files,
-        verify=lambda folder: verified(folder, session.client, os.environ, PATIENCE),
+        verify=lambda folder: verified(folder, session.client, environ, PATIENCE),
     )
 
 
@@ -240,7 +245,7 @@ def _report(session: Session, protocols: Sequence[Protocol], files: Files) -> No
 def _restore(session: Session, ground: Ground) -> None:
     """The user's stack as it was before: running, or not there."""
     now = ground.now
-    if session.running and (now is None or now.key != AS_GIVEN):
+    if session.running and ground.changed and (now is None or now.key != AS_GIVEN):
         session.output.say("bringing back the stack that ran before")
         compose.down(session.project.manifest.name, session.client)
         _bring(session)

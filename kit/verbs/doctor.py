@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kit import gpu as cards
+from kit import mps
 from kit.doctor.diagnose import diagnose, sick
 from kit.doctor.finding import Finding
 from kit.doctor.machine import Access, Machine
@@ -150,4 +151,5 @@ def _docker(machine: Machine, needed: Wants, client: DockerClient) -> Machine:
     image = probing.first_here(client, [*needed.engine_images, *(needed.images or ())])
     if needed.card is None or image is None:
         return machine
-    return replace(machine, sight=probing.sight(client, image, needed.access, needed.card))
+    programs = mps.PROGRAMS if needed.mps else ()
+    return replace(machine, sight=probing.sight(client, image, needed.access, needed.card, programs))

@@ -55,14 +55,22 @@ def choose_gpu(project: Project, asked: str | None) -> Gpu:
     wish = project.manifest.gpu
     if wish.device == "none":
         return _host(project, asked)
-    recorded = project.folder / "gpu.json"
-    if asked and asked != LIVE:
+    if is_live(project, asked):
+        return replace(cards.ask_driver(wish.device), limit_bytes=wish.memory)
+    if asked:
         return given_gpu(asked)
-    if not asked and wish.memory is not None:
+    if wish.memory is not None:
         return cards.from_size(f"{wish.memory}", "gpu.memory")
-    if not asked and recorded.exists():
-        return cards.from_json(recorded.read_text(encoding="utf-8"), "recorded in gpu.json")
-    return replace(cards.ask_driver(wish.device), limit_bytes=wish.memory)
+    recorded = project.folder / "gpu.json"
+    return cards.from_json(recorded.read_text(encoding="utf-8"), "recorded in gpu.json")
+
+
+def is_live(project: Project, asked: str | None) -> bool:
+    """Whether the driver (or the host) is asked, rather than a size or a recorded card taken."""
+    if asked:
+        return asked == LIVE
+    wish = project.manifest.gpu
+    return wish.memory is None and (wish.device == "none" or not (project.folder / "gpu.json").exists())
 
 
 def given_gpu(asked: str) -> Gpu:
@@ -83,9 +91,7 @@ def _host(project: Project, asked: str | None) -> Gpu:
     wish = project.manifest.gpu.memory
     if asked and asked != LIVE:
         return replace(given_gpu(asked), name="host memory", kind="host", assumed=())
-    if wish is not None and asked != LIVE:
-        return cards.host(wish, wish, "gpu.memory")
-    return host_gpu()
+    return host_gpu() if is_live(project, asked) or wish is None else cards.host(wish, wish, "gpu.memory")
 
 
 def host_gpu() -> Gpu:

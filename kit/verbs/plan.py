@@ -6,18 +6,20 @@ from pathlib import Path
 
 from kit.errors import DoesNotFit
 from kit.report.plan_json import misfit_json, plan_json
-from kit.verbs.inputs import choose_gpu, planned, read_project
+from kit.verbs import cards
+from kit.verbs.inputs import planned_for, read_project
 from kit.verbs.output import Output
 
 
 def run(output: Output, file: Path, gpu: str | None, short: bool) -> int:
     project = read_project(file)
+    card = cards.for_plan(project, gpu)
     try:
-        made = planned(project, gpu)
+        made = planned_for(project, card)
     except DoesNotFit as error:
         if not output.as_json:
             raise
-        output.json(misfit_json(error, choose_gpu(project, gpu)))
+        output.json(misfit_json(error, card))
         return error.exit_code
     if output.as_json:
         output.json(plan_json(made))

@@ -10,8 +10,9 @@ from kit.bill import Plan
 from kit.errors import KitError, ManifestError
 from kit.render import Keep, Refuse, Rendered, Write, beside, checksum, decide_write, render
 from kit.stack import assemble
+from kit.verbs import cards
 from kit.verbs.files import read_text, write_atomically
-from kit.verbs.inputs import LOCK, Project, located, planned, read_project
+from kit.verbs.inputs import LOCK, Project, located, planned_for, read_project
 from kit.verbs.output import Output
 
 COMPOSE = "docker-compose.yaml"
@@ -41,7 +42,7 @@ def run(output: Output, file: Path, gpu: str | None, out: Path | None, target: s
 
 def printed(project: Project, gpu: str | None) -> Rendered:
     """The walk up to the file's text."""
-    return rendered_from(project, planned(project, gpu))
+    return rendered_from(project, planned_for(project, cards.for_plan(project, gpu)))
 
 
 def rendered_from(project: Project, plan: Plan) -> Rendered:

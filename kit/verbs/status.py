@@ -1,4 +1,4 @@
-"""`status`: what runs, and how it is; with --watch again and again."""
+"""`status`: what runs, and how it is; with --watch again and again. A service that fails makes the exit code 5."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from kit.errors import VerificationError
 from kit.gpu import Gpu, GpuError
 from kit.report.status import NARROW, lines
 from kit.status import Load, Status, as_json, by_name
@@ -37,7 +38,7 @@ def run(output: Output, file: Path, watch: bool, interval: float) -> int:
         output.json(as_json(status))
     else:
         output.print(*lines(status, max(output.console().width, NARROW)))
-    return 0
+    return VerificationError.exit_code if status.failing else 0
 
 
 def _card(project: Project) -> Gpu | None:

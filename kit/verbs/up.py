@@ -17,8 +17,9 @@ from kit.gpu import Gpu
 from kit.render import Rendered, is_ours
 from kit.report.watch import Watcher
 from kit.targets import compose, held, inside, routing
-from kit.targets.reconcile import STARTING, Operation
 from kit.targets.spec import ProjectSpec, ServiceSpec
+from kit.targets.steps import STARTING, Operation
+from kit.verbs import cards
 from kit.verbs.files import read_text
 from kit.verbs.inputs import LIVE, Project, choose_gpu, planned_for, read_project
 from kit.verbs.output import Output
@@ -92,8 +93,8 @@ def _to_print(session: Session) -> Rendered | None:
         return None
     if existing is not None and printed_from(existing) == digest_of(project):
         return None
-    name = os.environ.get("COMPOSE_PROJECT_NAME") or project.manifest.name
-    gpu = held.apart_from(session.client, name, choose_gpu(project, session.gpu or _card_word(project)))
+    gpu = choose_gpu(project, session.gpu or _card_word(project))
+    gpu = held.apart_from(session.client, cards.own_name(project), gpu)
     return rendered_from(project, planned_for(project, gpu))
 
 

@@ -7,11 +7,9 @@ worker may be reachable from the host. A router that has just started is given t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass
-from functools import partial
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kit.errors import Problem, TargetError
 from kit.labels import ROLE, probes_of
@@ -20,55 +18,21 @@ from kit.stack import Probe
 from kit.targets import compose
 from kit.targets.spec import ProjectSpec, ServiceSpec
 from kit.targets.wait import CLOCK, Clock
-from kit.verify import asking, judge
+from kit.verify import here
 from kit.verify.asking import Asker
-from kit.verify.judge import Verdict
+from kit.verify.results import Check, Verification
+from kit.verify.rounds import rounds
 
 if TYPE_CHECKING:
     import httpx
     from docker import DockerClient
 
+__all__ = ["Check", "Verification", "key_of", "probes_from", "run", "url_of", "verify"]
+
 PATIENCE = 60.0  # seconds, for a router that has just started
-ANSWER_SECONDS = 120.0  # for one answer; the first on a CPU is slow
+ANSWER_SECONDS = 60.0  # for one answer; the first one took 20 s on two busy cores
 CONNECT_SECONDS = 5.0
-WORKER_PORT = 8000
 KEY = "MONOGPU_API_KEY"  # in the router's environment, whatever the manifest calls it
-
-
-@dataclass(frozen=True)
-class Check:
-    """One question: `name` is who was asked (a model's name, /v1/models, ...), `what` must be so, `ok` whether it is,
-    `detail` the answer in words, `seconds` how long it took."""
-
-    name: str
-    what: str
-    ok: bool
-    detail: str
-    seconds: float
-
-
-@dataclass(frozen=True)
-class Verification:
-    """Everything that was asked at `url`; `left_out` says what could not be asked from here, and why."""
-
-    url: str
-    checks: tuple[Check, ...]
-    left_out: tuple[str, ...] = ()
-
-    @property
-    def ok(self) -> bool:
-        """Whether every check is."""
-        return all(check.ok for check in self.checks)
-
-    @property
-    def problems(self) -> tuple[Problem, ...]:
-        """What is wrong, for a VerificationError."""
-        return tuple(Problem(f"{check.name}: {check.what}", check.detail) for check in self.checks if not check.ok)
-
-    def as_json(self) -> dict[str, Any]:
-        """The report for programs."""
-        checks = [{**asdict(check), "seconds": round(check.seconds, 3)} for check in self.checks]
-        return {"ok": self.ok, "url": self.url, "checks": checks, "left_out": list(self.left_out)}
 
 
 def run(
@@ -91,11 +55,12 @@ def run(
     timeout = httpx.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS)
     # A proxy for the outside world must not be asked for this machine.
     with httpx.Client(timeout=timeout, trust_env=url is not None, transport=transport) as http:
-        checks = verify(at, probes, http, key_of(project), clock=clock, patience=patience)
+        ailing = here.ailing(project, probes, client) if client else {}
+        checks = verify(at, probes, http, key_of(project), clock=clock, patience=patience, ailing=ailing)
         if client is None:
             return Verification(at, checks, NOT_ASKED)
         asker = Asker(http, at, key_of(project), clock, clock.now())
-        return Verification(at, (*checks, *_from_this_host(project, probes, client, asker)))
+        return Verification(at, (*checks, *here.ports(project, probes, client, asker)))
 
 
 def probes_from(project: ProjectSpec) -> tuple[Probe, ...]:
@@ -145,84 +110,12 @@ def verify(
     *,
     clock: Clock = CLOCK,
     patience: float = PATIENCE,
+    ailing: Mapping[str, str] | None = None,
 ) -> tuple[Check, ...]:
-    """What any client can ask. `patience` is how many seconds a router that has just started is given, in all."""
+    """What any client can ask. `patience` is how many seconds a router that has just started is given, in all; `ailing`
+    are workers that are not asked, and why."""
     asker = Asker(http, url, key, clock, clock.now() + patience)
-    return tuple(_checks(asker, probes))
-
-
-def _checks(asker: Asker, probes: tuple[Probe, ...]) -> Iterator[Check]:
-    names = {probe.name for probe in probes if probe.task != "infer"}
-    yield _check(asker, "/v1/models", "lists the declared names", lambda: asking.models(asker, names))
-    for probe in probes:
-        for what, question in QUESTIONS.get(probe.task, ()):
-            yield _check(asker, probe.name, what, partial(question, asker, probe.name))
-    yield _check(asker, asking.MADE_UP, "is unknown", lambda: asking.unknown(asker))
-    if asker.key and names:
-        yield _check(asker, "without the key", "nothing is answered", lambda: asking.locked(asker, min(names)))
-    ranked = [probe.name for probe in probes if probe.task in ("rerank", "classify")]
-    if ranked:
-        yield from _front(asker, ranked[0])
-    yield from _adapters(asker, probes)
-
-
-def _front(asker: Asker, name: str) -> Iterator[Check]:
-    """What stands in front of the router has a list of names and a lock of its own."""
-    yield _check(asker, asking.MADE_UP, "ranks nothing", lambda: asking.unranked(asker))
-    if asker.key:
-        yield _check(asker, "without the key", "nothing is ranked", lambda: asking.locked_ranking(asker, name))
-
-
-def _adapters(asker: Asker, probes: tuple[Probe, ...]) -> Iterator[Check]:
-    for base in dict.fromkeys(probe.base for probe in probes if probe.base):
-        family = [probe for probe in probes if base in (probe.name, probe.base)]
-        began = asker.clock.now()
-        answers = {probe.name: asking.several(asker, probe.name, probe.task) for probe in family}
-        seconds = (asker.clock.now() - began) / len(family)
-        for probe in family:
-            if probe.base:
-                verdict = judge.judge_adapter(probe.name, answers)
-                what = f"differs from {base} and its other adapters"
-                yield Check(probe.name, what, verdict.ok, verdict.detail, seconds)
-
-
-def _check(asker: Asker, name: str, what: str, question: Callable[[], Verdict]) -> Check:
-    began = asker.clock.now()
-    verdict = asker.settle(question)
-    return Check(name, what, verdict.ok, verdict.detail, asker.clock.now() - began)
-
-
-QUESTIONS: Mapping[str, tuple[tuple[str, Callable[[Asker, str], Verdict]], ...]] = {
-    "generate": (("answers a token", asking.token), ("streams", asking.stream)),
-    "embed": (("gives vectors", asking.vectors),),
-    "rerank": (("ranks documents", asking.scores),),
-    "classify": (("classifies", asking.classes),),
-    "infer": (("gives tensors", asking.tensors),),
-}
+    return tuple(rounds(asker, probes, ailing or {}))
 
 
 NOT_ASKED = ("whether workers are reachable: needs Docker",)
-
-
-def _from_this_host(
-    project: ProjectSpec, probes: tuple[Probe, ...], client: DockerClient, asker: Asker
-) -> Iterator[Check]:
-    running = compose.status(project.name, client)
-    open_ports = {port.port: each.service for each in running if each.role != "router" for port in each.ports}
-    yield _check(asker, "published ports", "are the router's alone", lambda: _published(open_ports))
-    names = {probe.name for probe in probes}
-    ours = {port.port for each in running if each.role == "router" for port in each.ports}
-    for port in sorted({WORKER_PORT, *open_ports} - ours):
-        yield _check(asker, f"127.0.0.1:{port}", "reaches no worker", partial(_reaches_no_worker, asker, port, names))
-
-
-def _published(open_ports: Mapping[int, str]) -> Verdict:
-    listed = ", ".join(f"{service}: {port}" for port, service in sorted(open_ports.items()))
-    return Verdict(not open_ports, f"published too: {listed}" if listed else "no worker is published")
-
-
-def _reaches_no_worker(asker: Asker, port: int, names: set[str]) -> Verdict:
-    """Another program may well listen there; one that serves our names is a worker."""
-    answer = judge.listed(*asker.get(f"http://127.0.0.1:{port}/v1/models"))
-    served = sorted(names & answer)
-    return Verdict(not served, f"{', '.join(served)} is served there" if served else "no worker answers")

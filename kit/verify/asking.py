@@ -34,7 +34,7 @@ class Asker:
     until: float
 
     def post(self, path: str, payload: Mapping[str, Any], key: bool = True) -> Reply:
-        """Status and body; status 0 and the reason when nobody answers."""
+        """Status and body; a status of 0 or less and the reason when nobody answers."""
         return self._send("POST", f"{self.url}{path}", key, payload)
 
     def get(self, address: str) -> Reply:
@@ -45,8 +45,11 @@ class Asker:
         import httpx
 
         headers = {"Authorization": f"Bearer {self.key}"} if key and self.key else {}
+        began = self.clock.now()
         try:
             response = self.http.request(method, address, json=payload, headers=headers)
+        except httpx.ReadTimeout:
+            return judge.TIMED_OUT, f"no answer in {self.clock.now() - began:.0f} s".encode()
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             return judge.NO_ANSWER, (str(error) or type(error).__name__).encode()
         return response.status_code, response.content
@@ -112,8 +115,13 @@ def several(asker: Asker, name: str, task: str) -> list[str]:
         questions: list[Callable[[], Verdict]] = [partial(vectors, asker, name)]
     else:
         questions = [partial(token, asker, name, prompt, ENOUGH_TOKENS) for prompt in PROMPTS]
-    answers = [asker.settle(question) for question in questions]
-    return [answer.text for answer in answers] if all(answer.ok for answer in answers) else []
+    said: list[str] = []
+    for question in questions:
+        answer = asker.settle(question)
+        if not answer.ok:
+            return []
+        said.append(answer.text)
+    return said
 
 
 def scores(asker: Asker, name: str) -> Verdict:

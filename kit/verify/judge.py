@@ -14,6 +14,7 @@ from typing import Any
 from kit.verify.answers import decoded, dig, error, first_text, json_of, short
 
 NO_ANSWER = 0  # the status where nobody answered; the body says why
+TIMED_OUT = -1  # the same, where somebody took the request and was silent
 MAY_PASS = (NO_ANSWER, 404, 408, 429, 502, 503, 504)  # what a router says while a worker is not there yet
 UNREACHED = (
     b"call_upstream"  # SMG's error codes for a worker that it did not reach; a 500 of the worker itself stays one
@@ -23,12 +24,13 @@ UNREACHED = (
 @dataclass(frozen=True)
 class Verdict:
     """`detail` says what was answered, or what is wrong with it; `text` is what a model generated; `may_pass` that the
-    same question may be answered a moment later."""
+    same question may be answered a moment later; `silent` that the request was taken and not answered in time."""
 
     ok: bool
     detail: str
     text: str = ""
     may_pass: bool = False
+    silent: bool = False
 
 
 def judge_chat(name: str, status: int, body: bytes) -> Verdict:
@@ -215,5 +217,7 @@ def _read(name: str, status: int, body: bytes) -> dict[str, Any] | Verdict:
 
 def _refusal(status: int, body: bytes) -> Verdict:
     said = dig(json_of(decoded(body)), "error", "message") or decoded(body)
+    if status == TIMED_OUT:
+        return Verdict(False, short(said), silent=True)
     head = f"HTTP {status}" if status else "no answer"
     return Verdict(False, f"{head}: {short(said)}", may_pass=status in MAY_PASS or UNREACHED in body)

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import random
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from tests.chaos.conftest import TASKS, Stack, left_behind, soon
-from tests.walks import TINY, model
+from tests.chaos.stacks import TASKS, Stack, left_behind, soon
+
+Strike = Callable[[Stack, str, random.Random], None]
+IN_FLIGHT = 1.0  # seconds: a request that was sent so shortly before a fault is struck by it
 
 
-def restarts_by_itself(fault: str) -> Callable[[Stack, str], None]:
-    def strike(stack: Stack, name: str) -> None:
+def restarts_by_itself(fault: str) -> Strike:
+    def strike(stack: Stack, name: str, dice: random.Random) -> None:
         before = stack.walk.containers()[name].restarts
         stack.strike(name, fault)
         soon(lambda: stack.restarted(name, before))
@@ -20,34 +23,34 @@ def restarts_by_itself(fault: str) -> Callable[[Stack, str], None]:
     return strike
 
 
-def killed(stack: Stack, name: str) -> None:
+def killed(stack: Stack, name: str, dice: random.Random) -> None:
     before = stack.walk.containers()[name].restarts
     stack.kill(name)
     soon(lambda: stack.restarted(name, before))
 
 
-def unhealthy(stack: Stack, name: str) -> None:
+def unhealthy(stack: Stack, name: str, dice: random.Random) -> None:
     stack.walk.fault(name, "unhealthy")
     soon(lambda: stack.walk.containers()[name].health == "unhealthy")
     stack.up()
 
 
-def hanging(stack: Stack, name: str) -> None:
+def hanging(stack: Stack, name: str, dice: random.Random) -> None:
     stack.walk.fault(name, "hang")
     time.sleep(3)
     stack.walk.compose("restart", "-t", "1", name)
 
 
-def edited(stack: Stack, name: str) -> None:
+def edited(stack: Stack, name: str, dice: random.Random) -> None:
     """Another context than it has; the other models stay as they are."""
-    task = ("task: embed",) if TASKS[name] == "embed" else ()
-    contexts = [words for n in (256, 512, 768) if (words := f"context: {n}") not in stack.models[name]]
-    stack.models[name] = model(name, TINY, *task, random.choice(contexts))
-    stack.walk.write(*stack.models.values())
+    had = stack.models.get(name, "")
+    context = dice.choice([words for n in (256, 512, 768) if (words := f"context: {n}") not in had])
+    stack.models[name] = stack.worker(name, context)
+    stack.write(**stack.models)
     stack.up()
 
 
-FAULTS: Mapping[str, Callable[[Stack, str], None]] = {
+FAULTS: Mapping[str, Strike] = {
     "killed by its pid": killed,
     "killed for memory (137)": restarts_by_itself("kill-after:1"),
     "engine dies (0)": restarts_by_itself("die-after:1"),
@@ -58,9 +61,23 @@ FAULTS: Mapping[str, Callable[[Stack, str], None]] = {
 ROUTER = "router killed"
 
 
+@dataclass(frozen=True)
+class Round:
+    """One fault. Requests to `struck` that were sent from `since` to `until`, when they answered again, may fail."""
+
+    fault: str
+    struck: tuple[str, ...]
+    since: float
+    until: float
+    said: str = ""
+
+    def excuses(self, name: str, at: float) -> bool:
+        return name in self.struck and self.since - IN_FLIGHT <= at <= self.until
+
+
 @dataclass
 class Tally:
-    """Of one fault: how often, the slowest return in seconds, and the struck name's failed requests."""
+    """Of one fault: how often, the slowest return in seconds, and the struck names' failed requests."""
 
     times: int = 0
     slowest: float = 0.0
@@ -69,37 +86,58 @@ class Tally:
 
 @dataclass
 class Soak:
-    """What came of it. `harmed` are requests to names that no fault struck, and failed."""
+    """What came of it. `unstruck` requests went to names that no fault struck at that moment; `harmed` of them failed:
+    (round, name, status and words) -> how many."""
 
     tallies: dict[str, Tally] = field(default_factory=dict)
+    rounds: list[Round] = field(default_factory=list)
     sent: int = 0
-    harmed: list[str] = field(default_factory=list)
+    unstruck: int = 0
+    harmed: Counter[tuple[str, str, str]] = field(default_factory=Counter)
 
 
 def soak(stack: Stack, seconds: float, say: Callable[[str], None], seed: int) -> Soak:
     dice, found = random.Random(seed), Soak()
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
+    began = time.monotonic()
+    while time.monotonic() < began + seconds:
         fault = dice.choice([*FAULTS, ROUTER])
-        name = "router" if fault == ROUTER else dice.choice([*TASKS])
-        _round(stack, fault, name, found, say)
+        struck = tuple(TASKS) if fault == ROUTER else (dice.choice([*TASKS]),)
+        found.rounds.append(_round(stack, fault, struck, dice, found.tallies, say))
         time.sleep(dice.uniform(1, 4))
+    _judge(stack, found, began)
     stack.whole()
-    found.sent = stack.client.asked()
     assert left_behind(stack.walk) == []
     return found
 
 
-def _round(stack: Stack, fault: str, name: str, found: Soak, say: Callable[[str], None]) -> None:
-    since = time.monotonic()
-    (killed if fault == ROUTER else FAULTS[fault])(stack, name)
-    struck = list(TASKS) if fault == ROUTER else [name]
+def _round(
+    stack: Stack, fault: str, struck: tuple[str, ...], dice: random.Random, tallies: dict[str, Tally],
+    say: Callable[[str], None],
+) -> Round:  # fmt: skip
+    since, stack.said = time.monotonic(), ""
+    strike, name = (killed, "router") if fault == ROUTER else (FAULTS[fault], struck[0])
+    strike(stack, name, dice)
     back = max(stack.answers_again(each, since) for each in struck)
-    harmed = [f"{n}: {a.status} {a.said}" for n, a in stack.client.failed(*TASKS, since=since) if n not in struck]
-    lost = len(stack.client.failed(*struck, since=since))
-    tally = found.tallies.setdefault(fault, Tally())
+    lost = len(stack.client.failed(*struck, since=since - IN_FLIGHT))
+    tally = tallies.setdefault(fault, Tally())
     tally.times, tally.slowest, tally.lost = tally.times + 1, max(tally.slowest, back), tally.lost + lost
-    found.harmed += [f"{fault} of {name}: {words}" for words in harmed]
-    if harmed:
-        say(stack.said)
-    say(f"{fault:<24} {name:<7} again after {back:5.1f} s, lost {lost:3} of its own, {len(harmed)} of others")
+    say(f"{fault:<24} {name:<7} again after {back:5.1f} s, lost {lost:3} of its own")
+    return Round(fault, struck, since, time.monotonic(), stack.said)
+
+
+def _judge(stack: Stack, found: Soak, began: float) -> None:
+    """Every request since it began is somebody's: of a name that was struck just then, or not."""
+    for name in TASKS:
+        for answer in [each for each in stack.client.answers[name] if each.at >= began]:
+            found.sent += 1
+            if any(each.excuses(name, answer.at) for each in found.rounds):
+                continue
+            found.unstruck += 1
+            if not answer.good:
+                found.harmed[_round_of(found.rounds, answer.at), name, f"{answer.status} {answer.said[:120]}"] += 1
+
+
+def _round_of(rounds: list[Round], at: float) -> str:
+    """The last round that had begun."""
+    begun = [each for each in rounds if each.since <= at]
+    return f"{begun[-1].fault} of {', '.join(begun[-1].struck)}" if begun else "before the first round"

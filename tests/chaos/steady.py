@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import httpx
 
-EVERY = 0.25  # seconds between two requests for one name
+EVERY = 0.25  # seconds between an answer and the next request for the same name
 PATIENCE = 10.0
 
 Body = Mapping[str, object]
@@ -18,8 +18,13 @@ Body = Mapping[str, object]
 
 def asking(name: str, task: str) -> tuple[str, Body]:
     """The path and the body of a small request."""
-    if task == "embed":
-        return "/v1/embeddings", {"model": name, "input": "seven red houses"}
+    match task:
+        case "embed":
+            return "/v1/embeddings", {"model": name, "input": "seven red houses"}
+        case "rerank":
+            return "/v1/rerank", {"model": name, "query": "a pet", "documents": ["a cat", "a stock"]}
+        case "classify":
+            return "/classify", {"model": name, "input": "a text"}
     words = [{"role": "user", "content": "Say something."}]
     return "/v1/chat/completions", {"model": name, "messages": words, "max_tokens": 8}
 
@@ -43,6 +48,9 @@ class Steady:
 
     url: str
     tasks: Mapping[str, str]
+    key: str | None = None
+    patience: float = PATIENCE
+    every: float = EVERY
     answers: dict[str, list[Answer]] = field(default_factory=dict)
     ended: threading.Event = field(default_factory=threading.Event)
 
@@ -62,6 +70,11 @@ class Steady:
             return 0.0
         return seen[bad[-1] + 1].at - since if bad[-1] + 1 < len(seen) else None
 
+    def away(self, name: str, since: float) -> tuple[float, float] | None:
+        """When its first and its last bad request of those since then were sent; None when none was bad."""
+        bad = [answer.at for answer in self.answers[name] if not answer.good and answer.at >= since]
+        return (bad[0], bad[-1]) if bad else None
+
     def _ask(self, http: httpx.Client, name: str) -> Answer:
         path, body = asking(name, self.tasks[name])
         at = time.monotonic()
@@ -72,16 +85,20 @@ class Steady:
         return Answer(at, got.status_code, "" if got.status_code == 200 else got.text[:300])
 
     def keep_asking(self, name: str) -> None:
-        with httpx.Client(timeout=PATIENCE) as http:
+        headers = {"Authorization": f"Bearer {self.key}"} if self.key else {}
+        with httpx.Client(timeout=self.patience, headers=headers, trust_env=False) as http:
             while not self.ended.is_set():
                 self.answers[name].append(self._ask(http, name))
-                self.ended.wait(EVERY)
+                self.ended.wait(self.every)
 
 
 @contextmanager
-def steady(port: int, tasks: Mapping[str, str]) -> Iterator[Steady]:
-    """Asks each name of `tasks` (name -> task) at the router's port, as long as the context lasts."""
-    made = Steady(f"http://127.0.0.1:{port}", tasks, {name: [] for name in tasks})
+def steady(
+    port: int, tasks: Mapping[str, str], key: str | None = None, patience: float = PATIENCE, every: float = EVERY
+) -> Iterator[Steady]:
+    """Asks each name of `tasks` (name -> task) at the router's port, as long as the context lasts; an answer is given
+    `patience` seconds."""
+    made = Steady(f"http://127.0.0.1:{port}", tasks, key, patience, every, {name: [] for name in tasks})
     threads = [threading.Thread(target=made.keep_asking, args=(name,)) for name in tasks]
     for thread in threads:
         thread.start()

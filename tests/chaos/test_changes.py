@@ -6,19 +6,21 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterator
+from io import BytesIO
+from itertools import pairwise
 from pathlib import Path
+from uuid import uuid4
 
 import httpx
 import pytest
 
-from tests.chaos.conftest import CHAT, EMBED, OTHER, TASKS, Stack, left_behind, soon
+from tests.chaos.stacks import TASKS, Stack, left_behind, soon
 from tests.hubserver import HubServer
-from tests.walks import SMALL, TINY, Said, ended, free_port, interrupt, model, walk
+from tests.walks import SMALL, Said, ended, free_port, interrupt, model, walk
 
 pytestmark = pytest.mark.chaos
 
 Now = Callable[[], float]
-SHORTER = model("other", TINY, "context: 512")
 
 
 @pytest.fixture(autouse=True)
@@ -30,6 +32,10 @@ def mended(stack: Stack) -> Iterator[None]:
     assert set(stack.walk.ids()) == {*TASKS, "router", next(name for name in stack.walk.ids() if "fetch" in name)}
 
 
+def shorter(stack: Stack) -> str:
+    return stack.worker("other", "context: 512")
+
+
 def listed(stack: Stack) -> list[str]:
     workers = json.loads((stack.walk.folder / "smg" / "workers.json").read_text())["workers"]
     return [worker["model_id"] for worker in workers]
@@ -39,7 +45,7 @@ def test_one_model_changes_and_no_other_name_fails_nor_any_request_in_flight(sta
     since, before = now(), stack.walk.ids()
     slow = threading.Thread(target=lambda: said.append(long_answer(stack)))
     said: list[httpx.Response] = []
-    stack.walk.write(CHAT, EMBED, SHORTER)
+    stack.write(other=shorter(stack))
     planned = stack.walk.up("--dry-run").good().out
     assert "--max-model-len 1024 -> 512" in planned and "drain" in planned and stack.walk.ids() == before
     slow.start()
@@ -59,11 +65,31 @@ def long_answer(stack: Stack) -> httpx.Response:
     return httpx.post(f"http://127.0.0.1:{stack.walk.port}/v1/completions", json=words, timeout=60)
 
 
+def test_another_build_of_an_image_takes_one_name_at_a_time_away(stack: Stack, now: Now) -> None:
+    """Every worker is replaced, and at no moment is more than one name away."""
+    since, before = now(), stack.walk.ids()
+    built_anew(stack, stack.engine)
+    assert "is another build now" in stack.walk.up("--no-verify").good().err
+    seconds = max(stack.answers_again(name, since) for name in TASKS)
+    assert not {id for name, id in stack.walk.ids().items() if name in TASKS} & set(before.values())
+    spans = sorted(span for name in TASKS if (span := stack.client.away(name, since)))
+    assert len(spans) == len(TASKS)
+    assert all(first[1] <= then[0] for first, then in pairwise(spans)), spans
+    lost = len(stack.client.failed(since=since))
+    stack.row("image built anew", "change list, drain", (0, 0), f"{lost} requests, one name at a time", seconds)
+
+
+def built_anew(stack: Stack, image: str) -> None:
+    """The same program as another build, under the same name."""
+    text = f"FROM {image}\nLABEL built={uuid4().hex}\n".encode()
+    stack.walk.client.images.build(fileobj=BytesIO(text), tag=image, network_mode="none")
+
+
 def test_the_next_worker_waits_until_the_driver_has_given_the_memory_back(stack: Stack, now: Now) -> None:
     since, late = now(), 'PRETEND_FREE_DELAY: "3"'
-    stack.walk.write(CHAT, EMBED, model("other", TINY, "memory: 9GiB", env=late))
+    stack.write(other=stack.worker("other", "memory: 9GiB", env=late))
     stack.walk.up("--no-verify").good()
-    stack.walk.write(CHAT, EMBED, model("other", TINY, "memory: 9GiB", "context: 512", env=late))
+    stack.write(other=stack.worker("other", "memory: 9GiB", "context: 512", env=late))
     assert "its memory is not free yet" in stack.walk.up("--no-verify").good().err
     assert stack.walk.containers()["other"].restarts == 0
     others = stack.unharmed("other", since=since)
@@ -72,7 +98,7 @@ def test_the_next_worker_waits_until_the_driver_has_given_the_memory_back(stack:
 
 def test_a_model_that_is_taken_out_leaves_its_volumes_until_they_are_asked_for(stack: Stack, now: Now) -> None:
     since = now()
-    stack.walk.write(CHAT, EMBED)
+    stack.write(other=None)
     stack.walk.up("--no-verify").good()
     assert "other" not in stack.walk.ids() and listed(stack) == ["chat", "embed"]
     soon(lambda: stack.client.answers["other"][-1].status == 404)
@@ -91,7 +117,7 @@ def volumes(stack: Stack) -> set[str]:
 
 def test_an_interrupted_change_loses_no_other_name_and_the_next_up_ends_it(stack: Stack, now: Now) -> None:
     since = now()
-    stack.walk.write(CHAT, EMBED, SHORTER)
+    stack.write(other=shorter(stack))
     stack.walk.hold("graphs")
     process = stack.walk.begin("up", "--gpu", "gpu.json", "--no-verify")
     soon(lambda: "other" not in listed(stack))
@@ -107,7 +133,7 @@ def test_an_interrupted_change_loses_no_other_name_and_the_next_up_ends_it(stack
 
 def test_a_killed_up_is_mended_by_the_next(stack: Stack, now: Now) -> None:
     since = now()
-    stack.walk.write(CHAT, EMBED, SHORTER)
+    stack.write(other=shorter(stack))
     process = stack.walk.begin("up", "--gpu", "gpu.json", "--no-verify")
     soon(lambda: "other" not in listed(stack))
     process.kill()
@@ -130,7 +156,7 @@ BROKEN = {
 @pytest.mark.parametrize("fault", BROKEN)
 def test_a_change_that_cannot_start_is_explained_stopped_and_alone(fault: str, stack: Stack, now: Now) -> None:
     since, (words, explained) = now(), BROKEN[fault]
-    stack.walk.write(CHAT, EMBED, model("other", TINY, env=f"PRETEND_FAULT: {fault}"))
+    stack.write(other=stack.worker("other", env=f"PRETEND_FAULT: {fault}"))
     said = stack.walk.up("--no-verify")
     assert said.code == 4 and explained in said.err and "has a bug" not in said.err, said
     stopped = stack.walk.containers()["other"]
@@ -152,7 +178,7 @@ def refused_untouched(stack: Stack, code: int, run: Callable[[], Said], now: Now
 
 
 def test_a_missing_image_is_named_before_anything_is_drained(stack: Stack, now: Now) -> None:
-    stack.walk.write(CHAT, EMBED, model("other", image="127.0.0.1:9/no/such:image"))
+    stack.write(other=stack.worker("other", image="127.0.0.1:9/no/such:image"))
     said, others = refused_untouched(stack, 4, lambda: stack.walk.up("--no-verify"), now)
     assert "127.0.0.1:9/no/such:image" in said
     stack.row("image missing", "image and why, exit 4", others, "nothing")
@@ -164,7 +190,7 @@ def test_a_taken_port_is_named(stack: Stack, now: Now) -> None:
     port, mine = free_port(), stack.walk.port
     with socket.create_server(("127.0.0.1", port)):
         stack.walk.port = port
-        stack.walk.write(CHAT, EMBED, OTHER)
+        stack.write()
         stack.walk.port = mine
         said, others = refused_untouched(stack, 4, lambda: stack.walk.up("--no-verify"), now)
     assert f"port {port}" in said and "router: {port:" in said
@@ -183,7 +209,7 @@ def test_a_card_that_shrank_is_refused(stack: Stack, now: Now) -> None:
 
 def test_a_disk_that_cannot_be_written_changes_nothing(stack: Stack, now: Now) -> None:
     files = {path: path.read_text() for path in (stack.walk.file, stack.walk.folder / "smg" / "workers.json")}
-    stack.walk.write(CHAT, EMBED, SHORTER)
+    stack.write(other=shorter(stack))
     said, others = refused_untouched(stack, 1, lambda: stack.walk.kit_limited("up", "--gpu", "gpu.json"), now)
     assert "cannot be written" in said and "nothing was changed" in said
     assert {path: path.read_text() for path in files} == files
@@ -194,7 +220,7 @@ def test_a_disk_that_cannot_be_written_changes_nothing(stack: Stack, now: Now) -
 def test_a_gated_model_without_a_right_token_is_refused_before_anything_is_touched(
     token: str, stack: Stack, now: Now
 ) -> None:
-    stack.walk.write(CHAT, EMBED, OTHER, model("new", "org/gated"))
+    stack.write(new=stack.worker("new", source="org/gated"))
     with HubServer() as hub:
         hub.add("org/gated", {"config.json": b"{}"}, gated=True)
         stack.walk.environ |= {"HF_ENDPOINT": hub.url, "HF_TOKEN": token}

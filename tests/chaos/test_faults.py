@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from collections.abc import Callable
 
 import pytest
 
-from tests.chaos.conftest import TASKS, Stack, soon
+from tests.chaos.stacks import TASKS, Stack, soon
 
 pytestmark = pytest.mark.chaos
 
@@ -85,13 +86,19 @@ def test_when_all_start_at_once_as_after_a_reboot_all_come_back_within_their_bil
     stack.row("all started at once (reboot)", "nothing", (0, 0), everything(stack, since), seconds)
 
 
-def test_a_worker_that_is_slow_to_come_back_answers_503_meanwhile(stack: Stack, now: Now) -> None:
+def test_a_worker_that_is_slow_to_come_back_answers_503_meanwhile_and_serves_when_it_is_back(
+    stack: Stack, now: Now
+) -> None:
+    """Long enough for the router's breaker to open: it asks again within seconds."""
     since, before = now(), stack.walk.containers()["chat"].restarts
     stack.walk.hold("load")
     stack.kill("chat")
     soon(lambda: stack.walk.containers()["chat"].restarts > before and stack.client.failed("chat", since=since))
-    soon(lambda: stack.client.answers["chat"][-1].status == 503)
+    soon(lambda: [answer for _, answer in stack.client.failed("chat", since=since) if answer.status == 503][20:])
     stack.walk.release("load")
+    soon(lambda: stack.restarted("chat", before))
+    healthy = time.monotonic() - since
     seconds = stack.answers_again("chat", since)
+    assert seconds < healthy + 10, (seconds, healthy)
     others = stack.unharmed("chat", since=since)
     stack.row("worker killed, loads slowly", "status: starting", others, stack.lost("chat", since), seconds)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kit import mps
 from kit.doctor import machine as machines
 from kit.doctor.card import cuda_of
 from kit.doctor.diagnose import diagnose, sick
@@ -18,6 +19,7 @@ from kit.doctor.machine import Access, Engine, Host, Image, KeyFile, Machine, Ou
 from kit.doctor.wants import Wants, wants
 from kit.gpu import Process
 from kit.manifest import Manifest
+from kit.targets import probing
 from kit.targets.listeners import Listener
 from kit.targets.snapshot import Publication
 from kit.units import GIB, MIB
@@ -163,11 +165,45 @@ SPOILED: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
         "fail sharing: the card's compute mode lets one process at a time use it -> sudo nvidia-smi -i 0 -c DEFAULT",
     ),
     "MPS that nobody wants": (
-        {"host": replace(HOST, mps=True)},
+        {"host": replace(HOST, mps=frozenset({9, 7}))},
         {},
-        "warn sharing: NVIDIA MPS runs on this machine; containers without its pipe may find the card busy -> "
-        "echo quit "
-        "| nvidia-cuda-mps-control",
+        "warn MPS: NVIDIA MPS runs on this machine (pid 7, 9); containers without its pipe may find the card busy -> "
+        "echo quit | sudo nvidia-cuda-mps-control, or write `gpu: {mps: true}`",
+    ),
+    "a second MPS daemon": (
+        {"host": replace(HOST, mps=frozenset({7, 8})), "ours": Ours(running=True, pids=frozenset({8}))},
+        {"mps": True},
+        "warn MPS: another MPS daemon runs on this machine (pid 7): the card takes turns between its programs and ours "
+        "-> echo quit | sudo nvidia-cuda-mps-control",
+    ),
+    "a second MPS daemon, and a card for one": (
+        {"host": replace(HOST, mps=frozenset({7})), "compute_mode": "exclusive_process"},
+        {"mps": True},
+        "fail MPS: another MPS daemon runs on this machine (pid 7); once it has the card, this project's gets none of "
+        "it -> echo quit | sudo nvidia-cuda-mps-control",
+    ),
+    "MPS and a CDI specification of an old toolkit": (
+        {"sight": replace(MACHINE.sight, missing=("nvidia-cuda-mps-control", "nvidia-cuda-mps-server"))},
+        {"mps": True, "access": "cdi"},
+        "fail MPS: a container does not find nvidia-cuda-mps-control and nvidia-cuda-mps-server, which come with the "
+        "driver -> sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml; or write `gpu: {mps: false}`",
+    ),
+    "MPS and a driver without it": (
+        {"sight": replace(MACHINE.sight, missing=("nvidia-cuda-mps-server",))},
+        {"mps": True},
+        "fail MPS: a container does not find nvidia-cuda-mps-server, which come with the driver -> "
+        "which -a nvidia-cuda-mps-server; or write `gpu: {mps: false}`",
+    ),
+    "MPS on WSL2": (
+        {"host": replace(HOST, kernel="5.15.0-microsoft-standard-WSL2")},
+        {"mps": True},
+        "warn MPS: NVIDIA documents MPS for Linux, and does not speak of WSL2 -> write `gpu: {mps: false}`",
+    ),
+    "MPS on a slice": (
+        {},
+        {"mps": True, "card": "MIG-1"},
+        "warn MPS: a slice of a card takes as much fewer MPS clients as it is smaller; a whole one takes 48 -> few "
+        "workers on it; or write `gpu: {mps: false}`",
     ),
     "a full disk": (
         {"host": replace(HOST, root_free=2 * GIB)},
@@ -320,6 +356,25 @@ def test_something_that_fails_makes_the_machine_sick_and_a_warning_does_not(
     assert sick(diagnose(replace(MACHINE, **seen), replace(WANTS, **needed))) == said.startswith("fail")
 
 
+@pytest.mark.parametrize("mode", ["default", "exclusive_process"])
+def test_mps_may_have_the_card_to_itself(mode: str) -> None:
+    """NVIDIA recommends the exclusive mode: to the card, MPS is one process."""
+    findings = diagnose(replace(MACHINE, compute_mode=mode), replace(WANTS, mps=True))
+    assert {finding.severity for finding in findings} == {"ok"}
+    assert "MPS" in {finding.subject for finding in findings}
+
+
+def test_the_projects_own_mps_daemon_is_no_stranger() -> None:
+    seen = replace(MACHINE, host=replace(HOST, mps=frozenset({8})), ours=Ours(running=True, pids=frozenset({8, 9})))
+    assert told(seen, replace(WANTS, mps=True)) == []
+
+
+def test_what_a_container_lacks_is_told_apart_from_what_it_saw() -> None:
+    printed = "GPU 0: NVIDIA H200 (UUID: GPU-1)\nmissing: nvidia-cuda-mps-server\n"
+    assert probing.seen("x:1", printed) == Sight("x:1", "GPU 0: NVIDIA H200 (UUID: GPU-1)", missing=(mps.PROGRAMS[1],))
+    assert probing.seen("x:1", "") == Sight("x:1")
+
+
 def test_a_login_does_not_reach_the_containers() -> None:
     seen = replace(MACHINE, hub={"a/b": Access("refused", "it is gated", "accept")})
     needed = replace(WANTS, repositories={"a/b": None})
@@ -457,12 +512,20 @@ SEEN = st.builds(
     sight=st.none() | st.builds(Sight, st.just(VLLM), st.text(max_size=20), st.text(max_size=20)),
     card=st.none() | st.just(CARD),
     compute_mode=st.sampled_from([None, "default", "exclusive_process", "prohibited"]),
-    host=st.builds(Host, *[st.none() | st.integers(0, 2**40)] * 3, kernel=st.text(max_size=12)),
+    host=st.builds(
+        Host,
+        *[st.none() | st.integers(0, 2**40)] * 3,
+        kernel=st.text(max_size=12) | st.just("microsoft"),
+        mps=st.frozensets(st.integers(1, 9), max_size=2),
+    ),
     set=st.just(frozenset({"HOME"})),
 )
 
 
-@given(SEEN, st.sampled_from([WANTS, ON_CPU, Wants()]))
+NEEDED = (WANTS, ON_CPU, Wants(), replace(WANTS, mps=True), replace(WANTS, mps=True, card="MIG-1"))
+
+
+@given(SEEN, st.sampled_from(NEEDED))
 def test_whatever_was_seen_the_doctor_has_words(seen: Machine, needed: Wants) -> None:
     findings = diagnose(seen, needed)
     assert all(one.what and one.severity in ("ok", "warn", "fail", "unknown") for one in findings)

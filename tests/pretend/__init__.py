@@ -8,6 +8,7 @@ The walk, as in vLLM 0.26:
     bill     Shape, Config -> bytes by cause (footprint)
     ledger   a JSON file shared by all workers stands for the driver: total, who holds what; a dead process frees
     worker   context, snapshot, load, profile, cache, graphs: the order, and the device-wide differences, of the race
+    mps      NVIDIA's MPS daemon, and a worker as its client
     engine   a started worker: slots, counters, faults
     server   HTTP; generate, pooling and admin answer
 

@@ -138,13 +138,12 @@ class Engine:
         if fault.name == "die-after" and count >= fault.value:
             self.die()
 
-    def die(self) -> None:
+    def die(self, text: str = "CUDA error: an illegal memory access was encountered") -> None:
         """The engine process fails: requests get errors, and the API server ends by itself a moment later, with exit
         code 0 (vllm-project/vllm#48966)."""
         if self.dead:
             return
         self.dead = True
-        text = "CUDA error: an illegal memory access was encountered"
         error = StartError("torch.AcceleratorError", text, "v1/worker/gpu_worker.py:990:execute_model")
         self.log.error("core.py:1332", "EngineCore encountered a fatal error.\n" + traceback_text(error))
         threading.Timer(self.settings.phase_seconds, self.on_death).start()

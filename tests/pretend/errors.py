@@ -183,6 +183,11 @@ def driver_too_old() -> StartError:
     return StartError("RuntimeError", text, "v1/worker/gpu_worker.py:356:init_device")
 
 
+def busy() -> StartError:
+    text = "CUDA error: CUDA-capable device(s) is/are busy or unavailable"
+    return StartError("torch.AcceleratorError", text, "v1/worker/gpu_worker.py:290:init_device")
+
+
 def no_kernel_image() -> StartError:
     text = (
         "CUDA error: no kernel image is available for execution on the device\n"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import VERSION, admin, errors
+from . import VERSION, admin, errors, mps
 from .argv import Args
 from .config import Config, resolve
 from .engine import Engine
@@ -17,6 +17,7 @@ from .start import Cache, Start
 from .worker import start_on_card
 
 ENGINE_NAME = "VLLM::EngineCore"
+MPS_ENDED = "CUDA error: remote procedural call between the MPS server and the MPS client failed"
 
 
 def launch(args: Args, settings: Settings, fault: Fault, api: Log, core: Log) -> Engine:
@@ -38,7 +39,9 @@ def launch(args: Args, settings: Settings, fault: Fault, api: Log, core: Log) ->
     core.info("core.py:116", f"Initializing a V1 LLM engine (v{VERSION}) with config: model='{args.model}'")
     if error := before_card(fault):
         raise error
+    link = mps.join(settings.mps, settings.shm, args.served[0]) if card else None
     engine = Engine(start, shape, _cache(start, settings, card), api)
+    mps.watch(link, lambda: engine.die(MPS_ENDED))
     for one in args.loras:
         admin.check_adapter(engine, one)
         engine.adapters[one.name] = one

@@ -11,9 +11,10 @@
     PRETEND_FREE_DELAY         seconds after a process's death until its memory is free again (0); kept in the card
     PRETEND_FAULT              what goes wrong: see faults.py
     PRETEND_FAULT_ONCE         a file: the fault strikes only while it does not exist, and makes it
+    PRETEND_SHM                the folder that stands for /dev/shm, where an MPS server shares memory
 
 vLLM's own, heeded as it heeds them: VLLM_API_KEY, VLLM_ALLOW_RUNTIME_LORA_UPDATING, VLLM_SERVER_DEV_MODE,
-VLLM_CPU_KVCACHE_SPACE, VLLM_ALLOW_LONG_MAX_MODEL_LEN, HF_HOME.
+VLLM_CPU_KVCACHE_SPACE, VLLM_ALLOW_LONG_MAX_MODEL_LEN, HF_HOME; and CUDA's CUDA_MPS_PIPE_DIRECTORY.
 """
 
 from __future__ import annotations
@@ -45,6 +46,8 @@ class Settings:
     hf_home: Path = Path("/root/.cache/huggingface")
     cpu_kv_gib: int | None = None
     long_len_allowed: bool = False
+    mps: Path | None = None
+    shm: Path = Path("/dev/shm")
 
 
 def _number(env: Mapping[str, str], name: str) -> float | None:
@@ -86,4 +89,6 @@ def read_settings(env: Mapping[str, str]) -> Settings:
         hf_home=Path(env.get("HF_HOME") or home / ".cache" / "huggingface"),
         cpu_kv_gib=_whole(env, "VLLM_CPU_KVCACHE_SPACE"),
         long_len_allowed=env.get("VLLM_ALLOW_LONG_MAX_MODEL_LEN", "") in ("1", "true"),
+        mps=_path(env, "CUDA_MPS_PIPE_DIRECTORY"),
+        shm=_path(env, "PRETEND_SHM") or Path("/dev/shm"),
     )

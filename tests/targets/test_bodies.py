@@ -49,6 +49,13 @@ def test_create_requests_are_as_recorded(golden: Callable[[Path, str], None]) ->
     golden(ROOT / "tests/recorded/create-requests.json", json.dumps(bodies, indent=1, sort_keys=True) + "\n")
 
 
+def test_a_service_without_networks_is_made_on_none() -> None:
+    alone = project(TEXT.replace("    networks: [edge, workers]\n", "    network_mode: none\n"), PROJECT.file, {})
+    body = container_body(alone, alone.service("router"), {})
+    assert body["HostConfig"]["NetworkMode"] == "none"
+    assert body["NetworkingConfig"] == {"EndpointsConfig": {}}
+
+
 def test_a_service_is_known_by_its_container_its_name_and_its_aliases() -> None:
     chat = PROJECT.service("chat")
     assert endpoint(PROJECT, chat, chat.networks[0]) == ("p_workers", {"Aliases": ["p-chat-1", "chat", "code.chat"]})

@@ -121,6 +121,10 @@ def test_a_file_without_services_is_refused() -> None:
         ("services: {a: {image: x, volumes: ['v:/v']}}\n", "there is no volume `v`"),
         ("services: {a: {image: x}}\nnetworks: {default: {driver: overlay}}\n", "write bridge"),
         ("services: {a: {image: x}}\nvolumes: {v: {driver: nfs}}\n", "write local"),
+        ("services: {a: {image: x, network_mode: host}}\n", "write none, or take it out"),
+        ("services: {a: {image: x, network_mode: none, networks: [n]}}\nnetworks: {n: }\n", "there are `networks` too"),
+        ("services: {a: {image: x, ipc: 'service:b'}}\n", "write host, or mount one volume in both services"),
+        ("services: {a: {image: x, pid: 'service:b'}}\n", "write host"),
         ("services: {a: {image: x}}\nsecrets: {s: {file: x}}\n", "`secrets` is not read here"),
     ],
 )
@@ -148,6 +152,8 @@ def test_all_services_problems_are_told_at_once() -> None:
         ("read_only: false", ("HostConfig", "ReadonlyRootfs"), False),
         ("cap_drop: ALL", ("HostConfig", "CapDrop"), ["ALL"]),
         ("restart: on-failure:3", ("HostConfig", "RestartPolicy"), {"Name": "on-failure", "MaximumRetryCount": 3}),
+        ("ipc: shareable", ("HostConfig", "IpcMode"), "shareable"),
+        ("pid: host", ("HostConfig", "PidMode"), "host"),
         ("restart: 'no'", ("HostConfig", "RestartPolicy"), {"Name": "no", "MaximumRetryCount": 0}),
         ("cpus: 1.5", ("HostConfig", "NanoCpus"), 1_500_000_000),
         ("ulimits: {memlock: -1}", ("HostConfig", "Ulimits"), [{"Name": "memlock", "Soft": -1, "Hard": -1}]),
@@ -299,3 +305,28 @@ def test_the_examples_are_read() -> None:
         found = project(example.read_text(), example, secrets)
         assert found.services[-1].ports
         assert any(service.is_worker for service in found.services)
+
+
+def test_a_service_without_networks_has_none_and_one_that_does_not_say_has_the_default() -> None:
+    assert one("    network_mode: none").networks == ()
+    assert [use.network for use in one("").networks] == ["default"]
+
+
+def test_a_volumes_options_are_the_drivers() -> None:
+    text = "services: {a: {image: x, volumes: ['v:/v']}}\nvolumes: {v: {driver_opts: {type: tmpfs, device: tmpfs}}}\n"
+    (volume,) = project(text, FILE, {}).volumes
+    assert volume.options == (("device", "tmpfs"), ("type", "tmpfs"))
+
+
+def test_a_service_alone_keeps_what_it_cannot_be_without() -> None:
+    text = """
+services:
+  fetch: {image: x}
+  card: {image: x}
+  big: {image: x, depends_on: {fetch: {condition: service_completed_successfully}, card: {restart: true}}}
+  small: {image: x, depends_on: {card: {restart: true}, big: {condition: service_healthy}}}
+"""
+    alone = project(text, FILE, {}).only(["small"])
+    assert [service.name for service in alone.services] == ["card", "small"]
+    assert [need.service for need in alone.service("small").depends_on] == ["card"]
+    assert [service.name for service in project(text, FILE, {}).only(["big"]).services] == ["fetch", "card", "big"]

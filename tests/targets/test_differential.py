@@ -76,6 +76,13 @@ SERVICES = """
     working_dir: /tmp
     hostname: card
     healthcheck: {disable: true}
+  shared:
+    image: "IMAGE"
+    command: ["python3", "-c", "import time; time.sleep(600)"]
+    network_mode: "none"
+    pid: "host"
+    volumes: [{type: volume, source: memory, target: /dev/shm}]
+    depends_on: {worker: {condition: service_healthy, restart: true}}
   router:
     image: "IMAGE"
     command: ["python3", "-m", "http.server", "8000"]
@@ -94,6 +101,8 @@ networks:
   edge: {internal: false, driver_opts: {com.docker.network.bridge.enable_icc: "true"}}
 volumes:
   cache:
+  memory:
+    driver_opts: {type: "tmpfs", device: "tmpfs", o: "nosuid,nodev,noexec"}
 """
 ENVIRON = {"MGK_SECRET": "s3cret $money", "FROM_OUTSIDE": "outside"}
 EXAMPLES = sorted(ROOT.glob("compose/*/docker-compose.yaml"))
@@ -216,5 +225,6 @@ def test_the_kit_wants_to_change_nothing_that_compose_made(both: Project) -> Non
     assert both.planned() == [
         "start worker: was made, but not started",
         "start cdi: was made, but not started",
+        "start shared: was made, but not started",
         "start router: was made, but not started",
     ]

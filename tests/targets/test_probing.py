@@ -57,6 +57,23 @@ def test_a_container_that_asks_for_a_card_where_none_is_gets_dockers_words(clien
     assert left == []
 
 
+def test_programs_are_looked_for_where_the_card_would_be(client: DockerClient) -> None:
+    """Without the request for a card, which nobody here can serve."""
+    words = [probing.LOOK, "look", "python3", "nvidia-cuda-mps-control"]
+    printed = client.containers.run(
+        IMAGE, words, entrypoint=["/bin/sh", "-c"], network_mode="none", remove=True, stderr=True
+    )
+    found = probing.seen(IMAGE, printed.decode())
+    assert found.missing == ("nvidia-cuda-mps-control",)
+    assert "nvidia-smi: not found" in found.output
+
+
+@pytest.mark.parametrize("access", ["nvidia", "cdi"])
+def test_asking_for_programs_too_changes_nothing_where_no_card_is(client: DockerClient, access: str) -> None:
+    plain, asked = (probing.sight(client, IMAGE, access, "0", words) for words in ((), ("sh",)))  # type: ignore[arg-type]
+    assert (plain.output, asked.output, asked.error) == ("", "", plain.error)
+
+
 def test_what_runs_of_a_project_is_counted(projects: Callable[[], Project], client: DockerClient) -> None:
     project = projects()
     assert probing.ours(client, project.name) == Ours()

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kit.targets import bodies
 from kit.targets.composefile import project
-from kit.targets.reconcile import SERVICE_VERBS, reconcile, stop_order
+from kit.targets.reconcile import reconcile, stop_order
 from kit.targets.snapshot import Container, Network, Snapshot
 from kit.targets.spec import ProjectSpec
+from kit.targets.steps import SERVICE_VERBS
 
 FILE = Path("/srv/p/docker-compose.yaml")
 TEXT = """
@@ -262,6 +265,80 @@ def test_a_changed_command_is_told_by_its_flags() -> None:
         ),
         wanted,
     ) == changed("replace small: --len 1 -> 2")
+
+
+SHARED = project(
+    """
+name: p
+services:
+  card: {image: "vllm:1", network_mode: "none"}
+  big:
+    image: "vllm:1"
+    labels: {monogpu.role: worker}
+    depends_on: {card: {condition: service_healthy, restart: true}}
+  small: {image: "vllm:1", labels: {monogpu.role: worker}, depends_on: {card: {condition: service_healthy}}}
+  router: {image: "smg:1", depends_on: {big: {condition: service_healthy}}}
+""",
+    FILE,
+    {},
+)
+
+
+def shared(card: dict[str, Any], **more: Any) -> list[str]:
+    """What is done where `card` is otherwise, and so is `big`; everything else runs as the file says."""
+    made = [
+        container("card", SHARED, **({"networks": frozenset({"none"})} | card)),
+        container("big", SHARED, **more),
+        container("small", SHARED),
+        container("router", SHARED),
+    ]
+    return decided(Snapshot(tuple(made), (Network("p_default", False, "p"),), frozenset(), IMAGES), SHARED)
+
+
+def test_a_service_without_a_network_is_content_with_none() -> None:
+    assert shared({}) == [f"keep {name}: unchanged" for name in ("card", "big", "small", "router")]
+    assert shared({"networks": frozenset({"p_default"})})[0] == "replace card: is not on the networks none"
+
+
+@pytest.mark.parametrize(
+    ("card", "verb"),
+    [
+        ({"image": "sha256:old"}, "replace card: vllm:1 is another build now"),
+        ({"health": "unhealthy"}, "restart card: was unhealthy"),
+        ({"status": "exited", "exit_code": 137}, "start card: had stopped with code 137"),
+    ],
+)
+def test_who_restarts_with_a_service_is_restarted_when_that_one_begins_anew(card: dict[str, Any], verb: str) -> None:
+    assert shared(card)[-4:] == [
+        verb,
+        "restart big: card, which it cannot be without, begins anew",
+        "keep small: unchanged",
+        "keep router: unchanged",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("later", "verb"),
+    [
+        (-600.0, "keep big: unchanged"),
+        (1.5, "keep big: unchanged"),
+        (600.0, "restart big: runs since before card, which it cannot be without"),
+    ],
+)
+def test_who_is_older_than_what_it_restarts_with_is_restarted(later: float, verb: str) -> None:
+    at = datetime(2026, 11, 29, 21, 44, tzinfo=UTC)
+    assert shared({"started": at + timedelta(seconds=later)}, started=at)[-4:] == [
+        "keep card: unchanged",
+        verb,
+        "keep small: unchanged",
+        "keep router: unchanged",
+    ]
+
+
+def test_who_does_not_run_is_started_and_not_restarted() -> None:
+    exited = {"status": "exited", "exit_code": 0}
+    assert shared({"health": "unhealthy"}, **exited)[-3] == "start big: had stopped with code 0"
+    assert shared({"status": "paused"})[:2] == ["resume card: was paused", "keep big: unchanged"]
 
 
 STATES = st.builds(

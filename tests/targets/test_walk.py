@@ -119,7 +119,7 @@ def test_a_stack_that_was_brought_up_keeps_its_promises_and_one_that_was_meddled
     ]
     stack.client.containers.get(f"{stack.name}-embed-1").kill()
     found = [one for one in failing(verified(stack, patience=2)) if not one.startswith("rank")]
-    assert [one.startswith("embed: gives vectors; HTTP 50") for one in found] == [True]
+    assert [one.startswith("embed: gives vectors; embed ended with 137") for one in found] == [True]
 
 
 FAULTS: dict[str, Callable[[str], bool]] = {

@@ -25,6 +25,7 @@ PROBES = (
 )
 NAMES = ("chat", "code", "embed")
 Answer = tuple[int, Any]
+HANGS = -1
 
 
 @dataclass
@@ -43,6 +44,8 @@ class Router:
         path, model = request.url.path, said.get("model", "")
         self.asked.append(f"{path} {model}".strip())
         status, answer = self._answer(path, model, said, request.headers.get("authorization"))
+        if status == HANGS:
+            raise httpx.ReadTimeout("timed out")
         content = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
         return httpx.Response(status, content=content)
 
@@ -85,9 +88,11 @@ class Time:
         self.at += seconds
 
 
-def ask(router: Router, probes: tuple[Probe, ...] = PROBES, key: str | None = None) -> tuple[Check, ...]:
+def ask(
+    router: Router, probes: tuple[Probe, ...] = PROBES, key: str | None = None, ailing: dict[str, str] | None = None
+) -> tuple[Check, ...]:
     with httpx.Client(transport=httpx.MockTransport(router)) as http:
-        return verify("http://router", probes, http, key, clock=Time().clock(), patience=10)
+        return verify("http://router", probes, http, key, clock=Time().clock(), patience=10, ailing=ailing)
 
 
 def failing(checks: tuple[Check, ...]) -> dict[str, str]:
@@ -136,6 +141,26 @@ def test_a_broken_promise_is_found(router: Router, expected: list[str]) -> None:
     found = list(failing(ask(router)))
     assert len(found) == len(expected)
     assert all(said.startswith(start) for said, start in zip(found, expected, strict=True)), found
+
+
+def test_a_worker_that_hangs_is_asked_once_and_the_others_as_ever() -> None:
+    router = Router(faults={f"/v1/chat/completions {name}": (HANGS, None) for name in ("chat", "code")})
+    found = failing(ask(router))
+    assert found.pop("chat: answers a token").startswith("no answer in 0 s: it hangs, or has a long queue: ")
+    assert "`docker compose restart chat` starts it anew" in failing(ask(router))["chat: answers a token"]
+    assert found.pop("code: differs from chat and its other adapters") == "chat, code gave no answers to compare"
+    before = "not asked, as chat gave no answer before"
+    assert found == dict.fromkeys(("chat: streams", "code: answers a token", "code: streams"), before)
+    router.asked.clear()
+    ask(router)
+    assert [one for one in router.asked if one.endswith((" chat", " code"))] == ["/v1/chat/completions chat"]
+
+
+def test_a_worker_that_docker_knows_to_be_ill_is_not_asked() -> None:
+    router = Router()
+    found = failing(ask(router, ailing={"embed": "embed is unhealthy; up mends it"}))
+    assert found == {"embed: gives vectors": "embed is unhealthy; up mends it"}
+    assert "/v1/embeddings embed" not in router.asked
 
 
 def test_an_adapter_that_answers_as_its_base_does_is_found() -> None:

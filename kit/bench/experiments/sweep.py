@@ -34,7 +34,8 @@ def protocol(wish: Wish) -> Protocol:
         said = "every model loaded at once" if name == at_once else f"{name} alone"
         unit, value = sum_unit(mine)
         view = View(name, said, unit, "higher", value, tuple(arms), "curve", axis)
-        views += [view, replace(view, unit="req/s", value=Value("goodput"))] if _has_goodput(mine) else [view]
+        in_time = replace(view, unit="req/s within the SLO", value=Value("goodput"))
+        views += [view, in_time] if _has_goodput(mine) else [view]
     held = (*(f"{one.name}: {one.prompts}" for one in loads.values()), "the stack as given, through the router")
     varies = f"the load: {axis}"
     return Protocol(

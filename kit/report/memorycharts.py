@@ -1,0 +1,90 @@
+"""The card's memory: the bill beside what the driver showed. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from kit.bench.results import Bench, Footprint
+from kit.report.chartspecs import Part, Pile, Stack
+from kit.units import size
+
+TERMS = 5  # shown by name; the smaller ones are one part
+OTHER = "other"
+LEFT = "left"
+HELD = "what the driver showed"
+
+
+def planned(footprint: Footprint) -> int:
+    """The bill's sum, in bytes."""
+    return sum(count for _, count in footprint.lines)
+
+
+def total(bench: Bench) -> int | None:
+    """What programs may use of the card, in bytes."""
+    found = bench.setup.card.get("total_bytes")
+    return found if isinstance(found, int) and not isinstance(found, bool) and found > 0 else None
+
+
+def memory_charts(bench: Bench) -> Iterator[Stack]:
+    workers = [one for one in bench.memory if planned(one) > 0]
+    if not workers:
+        return
+    yield _card(workers, total(bench))
+    yield _workers(workers)
+
+
+def off(footprint: Footprint) -> str:
+    """The bill beside the driver's figure, in words."""
+    if not footprint.held:
+        return f"{size(planned(footprint))} planned, held: unknown"
+    more = planned(footprint) / footprint.held - 1
+    return f"{size(planned(footprint))} planned, {size(footprint.held)} held ({more:+.1%})"
+
+
+def _card(workers: Sequence[Footprint], whole: int | None) -> Stack:
+    bill = [(one.service, planned(one)) for one in workers]
+    held = [(one.service, one.held) for one in workers]
+    piles = [_pile("planned", bill, whole)]
+    if any(count for _, count in held):
+        piles.append(_pile("held", held, whole))
+    ends = f"the card ends at {size(whole)}" if whole else "the card's size is unknown"
+    words = f"The card: {'; '.join(f'{pile.name}: {pile.words}' for pile in piles)}; {ends}."
+    caption = f"by worker; {ends}"
+    legend = tuple(name for name, _ in bill)
+    return Stack("memory of the card", f"memory, {caption}", caption, words, tuple(piles), legend, whole)
+
+
+def _pile(name: str, counts: Sequence[tuple[str, int | None]], whole: int | None) -> Pile:
+    parts = [Part(service, count, n) for n, (service, count) in enumerate(counts) if count]
+    used = sum(part.bytes for part in parts)
+    unknown = [service for service, count in counts if count is None]
+    if whole and whole > used and not unknown:
+        parts.append(Part(LEFT, whole - used, None))
+    words = f"{size(used)}, {used / whole:.0%}" if whole else size(used)
+    return Pile(name, words + (f"; {', '.join(unknown)}: unknown" if unknown else ""), tuple(parts))
+
+
+def _workers(workers: Sequence[Footprint]) -> Stack:
+    """A bar for each worker, its parts the terms of the bill; the largest terms over all have names."""
+    sums: Counter[str] = Counter()
+    for one in workers:
+        for what, count in one.lines:
+            sums[what] += max(count, 0)
+    named = [what for what, count in sums.most_common(TERMS if len(sums) > TERMS + 1 else None) if count]
+    legend = (*named, OTHER) if sum(sums.values()) > sum(sums[what] for what in named) else tuple(named)
+    piles = tuple(Pile(one.service, off(one), tuple(_parts(one, legend)), one.held) for one in workers)
+    words = f"Each worker: {'; '.join(f'{pile.name}: {pile.words}' for pile in piles)}."
+    caption = "by what the memory is for"
+    marked = HELD if any(one.held for one in workers) else ""
+    return Stack("memory of each worker", f"memory, {caption}", caption, words, piles, legend, None, marked)
+
+
+def _parts(footprint: Footprint, legend: tuple[str, ...]) -> Iterator[Part]:
+    for n, name in enumerate(legend):
+        if n == len(legend) - 1 and name == OTHER:
+            count = sum(count for what, count in footprint.lines if what not in legend[:n])
+        else:
+            count = sum(count for what, count in footprint.lines if what == name)
+        if count > 0:
+            yield Part(name, count, n)

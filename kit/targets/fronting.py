@@ -1,0 +1,62 @@
+"""HAProxy's servers while `up` works: one that drains gets no new request, and those it has are finished.
+
+HAProxy is told over its own socket, which listens inside its container alone. What it was told it forgets when it is
+started anew; a walk that was killed leaves servers that drain, and the next walk finds and mends them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from kit import drain
+from kit.drain import Server
+from kit.errors import TargetError
+from kit.routers.front import CONTROL_PORT
+from kit.targets import inside
+
+if TYPE_CHECKING:
+    from docker import DockerClient
+
+_SAY = f'printf "%s\\n" "$1" | nc 127.0.0.1 {CONTROL_PORT}'
+
+
+class Front:
+    """The container that HAProxy runs in. A door of routing.py."""
+
+    def __init__(self, client: DockerClient, container: str) -> None:
+        self.client, self.container = client, container
+
+    def close(self, out: Collection[str]) -> None:
+        self._set("drain", drain.of(self._servers(), out))
+
+    def open(self, service: str, out: Collection[str]) -> None:
+        self._set("ready", drain.of(self._servers(), [service]))
+
+    def let_go(self, services: Collection[str]) -> bool:
+        return all(server.closed for server in drain.of(self._servers(), services))
+
+    def at_rest(self, service: str) -> bool:
+        return not any(server.requests for server in drain.of(self._servers(), [service]))
+
+    def taken_up(self, services: Collection[str]) -> bool:
+        return all(server.state.startswith("UP") for server in drain.of(self._servers(), services))
+
+    def restore(self) -> None:
+        """A server that drains and is down says only that it is down: so all of them are told."""
+        self._set("ready", self._servers())
+
+    def _servers(self) -> tuple[Server, ...]:
+        return drain.servers(self._say("show stat"))
+
+    def _set(self, state: str, servers: Iterable[Server]) -> None:
+        words = [f"set server {server.backend}/{server.name} state {state}" for server in servers]
+        if words:
+            self._say("; ".join(words))
+
+    def _say(self, command: str) -> str:
+        """ "" when HAProxy does not answer."""
+        with suppress(TargetError):
+            return inside.shell(self.client, self.container, _SAY, command)
+        return ""

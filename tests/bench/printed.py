@@ -1,0 +1,75 @@
+"""A protocol as text: what would run, on what, with which load, and what would be compared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from textwrap import wrap
+from typing import Any
+
+from kit.bench.load import Load
+from kit.bench.trials import AS_GIVEN, Protocol, Stand, View, schedule
+from kit.errors import Path, dotted
+from kit.manifest import Manifest
+
+
+def printed(protocol: Protocol, given: Manifest) -> str:
+    return "\n".join([*_lines(protocol, given), ""])
+
+
+def _lines(protocol: Protocol, given: Manifest) -> Iterator[str]:
+    yield f"{protocol.name}: {protocol.question}"
+    yield f"varies: {protocol.varies}"
+    yield from (f"held: {one}" for one in protocol.held)
+    yield from (f"remark: {one}" for one in protocol.remarks)
+    for stand in dict.fromkeys(trial.stand.key for trial in protocol.trials):
+        yield from ("", f"stack: {stand}")
+        yield from _stand(next(t.stand for t in protocol.trials if t.stand.key == stand), given)
+        for trial in (trial for trial in protocol.trials if trial.stand.key == stand):
+            seconds = f"{trial.seconds:g} s" if trial.seconds else "as often as said"
+            yield f"  trial {trial.key}: {seconds}{f', like the others of {trial.group!r}' * bool(trial.group)}"
+            yield from (f"    {_load(load)}" for load in trial.loads)
+    for view in protocol.views:
+        yield from ("", *_view(view))
+    keys = [step.key.removeprefix(f"{protocol.name}.") for step in schedule(protocol)]
+    yield from ("", f"{len(keys)} runs:", *wrap("; ".join(keys), 110, break_on_hyphens=False))
+
+
+def _stand(stand: Stand, given: Manifest) -> Iterator[str]:
+    """What differs from the manifest."""
+    if stand.key == AS_GIVEN:
+        assert stand.manifest == given
+    for path, before, after in _changes(_named(given), _named(stand.manifest), ()):
+        yield f"  {dotted(path)}: {after} (was {before})"
+    yield from ("  started anew",) * stand.anew
+    yield from ("  without compile caches",) * stand.cold
+
+
+def _named(manifest: Manifest) -> dict[str, Any]:
+    """The manifest's words, its models by their names."""
+    return {**manifest.model_dump(), "models": {model.name: model.model_dump() for model in manifest.models}}
+
+
+def _changes(one: Any, other: Any, path: Path) -> Iterator[tuple[Path, Any, Any]]:
+    if one == other:
+        return
+    if not (isinstance(one, dict) and isinstance(other, dict)):
+        yield path, one, other
+        return
+    if one.keys() != other.keys():
+        yield path, ", ".join(one), ", ".join(other)
+    for key in sorted(one.keys() & other.keys()):
+        yield from _changes(one[key], other[key], (*path, key))
+
+
+def _load(load: Load) -> str:
+    said = f"{load.name}: {load.prompts}; {load.concurrency} at once, {'through the router' * (load.door == 'router')}"
+    said += f"straight to {load.service}" * (load.door == "worker")
+    said += f", {load.count} requests" * bool(load.count)
+    said += f", {load.rate or 0:g} a second" * bool(load.rate)
+    return said + f", good: {' '.join(load.goodput)}" * bool(load.goodput)
+
+
+def _view(view: View) -> Iterator[str]:
+    yield f"{view.kind} {view.name!r}: {view.value.figure} of {view.value.model or 'all'} in {view.unit}"
+    yield f"  {view.condition}; {view.better} is better{f'; axis: {view.axis}' * bool(view.axis)}"
+    yield from (f"  {name}: {trial}{f' at {x:g}' if x is not None else ''}" for name, trial, x in view.arms)

@@ -1,0 +1,233 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from statistics import quantiles
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kit.bench.measure import figures, parse, percentiles, together, window
+from kit.bench.results import Figures
+from kit.errors import TargetError
+from tests.bench.servejson import FAILED, LOADS, SECONDS, Sent, embedded, generated, recorded, steady
+
+WITHIN = (1002.0, 1008.0)
+EVERYTHING = (0.0, 10_000.0)
+PARTS = (50, 90, 99)
+
+
+def of(*processes: Sequence[Sent], within: tuple[float, float] | None = None, newer: bool = True) -> Figures:
+    return figures([parse(generated(sent, newer=newer)) for sent in processes if sent], within)
+
+
+def close(one: Figures, other: Figures) -> bool:
+    """Equal, but for the order in which floats were added."""
+    mine, theirs = (_flat(found) for found in (one, other))
+    return mine.keys() == theirs.keys() and all(mine[key] == pytest.approx(theirs[key], rel=1e-6) for key in mine)
+
+
+def _flat(found: Figures) -> dict[str, Any]:
+    named = {"tokens": found.tokens, "requests": found.requests, "asked": (found.completed, found.failed)}
+    latencies = {name: getattr(found, name) for name in ("ttft", "tpot", "e2el")}
+    told = {f"{name} p{p}": getattr(of, f"p{p}") for name, of in latencies.items() if of for p in PARTS}
+    return {**named, **told}
+
+
+# ---- what vLLM says itself
+
+
+@pytest.mark.parametrize("latency", ["ttft", "tpot", "e2el"])
+def test_percentiles_are_vllm_s_own(latency: str) -> None:
+    text = recorded("generate")
+    said, found = json.loads(text), getattr(figures([parse(text)]), latency)
+    assert [getattr(found, f"p{p}") for p in PARTS] == pytest.approx([said[f"p{p}_{latency}_ms"] for p in PARTS])
+
+
+def test_counts_and_rates_are_near_vllm_s_own() -> None:
+    text = recorded("generate")
+    said, answer = json.loads(text), parse(text)
+    found = figures([answer], window([answer]))
+    assert (found.completed, found.failed, found.goodput) == (said["completed"], 0, None)
+    assert found.requests == pytest.approx(said["request_throughput"], rel=0.02)
+    assert figures([answer]).tokens == said["output_throughput"]
+    assert found.tokens > said["output_throughput"]  # its end, when fewer and fewer run, is not counted
+
+
+def test_embeddings_have_vllm_s_sums_and_prompt_tokens() -> None:
+    text = recorded("embed")
+    said, answer = json.loads(text), parse(text)
+    found = figures([answer], EVERYTHING)
+    assert (found.completed, found.failed, found.ttft, found.tpot) == (16, 0, None, None)
+    assert (found.tokens, found.requests) == (said["total_token_throughput"], said["request_throughput"])
+    assert found.e2el and [getattr(found.e2el, f"p{p}") for p in PARTS] == [said[f"p{p}_e2el_ms"] for p in PARTS]
+
+
+@given(LOADS, LOADS)
+def test_the_older_vllm_s_json_is_read_alike(one: list[Sent], other: list[Sent]) -> None:
+    assert of(one, other, within=WITHIN, newer=False) == of(one, other, within=WITHIN)
+
+
+# ---- percentiles
+
+
+@given(st.lists(SECONDS, min_size=2, max_size=40))
+def test_percentiles_are_interpolated(seconds: list[float]) -> None:
+    cuts = quantiles(seconds, n=100, method="inclusive")
+    found = percentiles(seconds)
+    assert found and [getattr(found, f"p{p}") for p in PARTS] == pytest.approx([cuts[p - 1] * 1e3 for p in PARTS])
+
+
+def test_percentiles_of_one_are_that_one_and_of_nothing_none() -> None:
+    found = percentiles([0.25])
+    assert found and (found.p50, found.p90, found.p99) == (250, 250, 250)
+    assert percentiles([]) is None
+
+
+# ---- several processes
+
+
+@given(LOADS, st.data())
+def test_splitting_a_load_over_processes_changes_nothing(load: list[Sent], data: st.DataObject) -> None:
+    count = data.draw(st.integers(1, 4))
+    places = data.draw(st.lists(st.integers(0, count - 1), min_size=len(load), max_size=len(load)))
+    parts = [[one for one, place in zip(load, places, strict=True) if place == n] for n in range(count)]
+    assert close(of(*parts, within=WITHIN), of(load, within=WITHIN))
+
+
+@given(st.lists(LOADS, min_size=1, max_size=4), st.randoms(use_true_random=False))
+def test_the_order_of_processes_and_requests_does_not_matter(processes: list[list[Sent]], random: Any) -> None:
+    mixed = [random.sample(sent, len(sent)) for sent in random.sample(processes, len(processes))]
+    one, other = ([parse(generated(sent)) for sent in some] for some in (processes, mixed))
+    assert window(one) == window(other)
+    assert close(of(*processes, within=WITHIN), of(*mixed, within=WITHIN))
+
+
+@given(st.lists(LOADS, min_size=1, max_size=4))
+def test_the_window_lies_where_every_process_was_sending(processes: list[list[Sent]]) -> None:
+    found = window([parse(generated(sent)) for sent in processes])
+    firsts = [min(one.start for one in sent) for sent in processes]
+    lasts = [max(one.start for one in sent) for sent in processes]
+    if found is None:
+        assert max(firsts) >= min(lasts)
+    else:
+        assert found == (max(firsts), min(lasts)) and found[0] < found[1]
+
+
+def test_the_window_of_models_is_that_of_all_and_embeddings_say_none() -> None:
+    chat, small, embed = steady(1000, 10), steady(1004, 4), embedded(steady(1000, 3))
+    answers = [parse(generated(chat)), parse(generated(small)), parse(embed)]
+    assert window(answers) == (1004, 1007)
+    assert window(answers[2:]) is None
+
+
+def test_without_a_window_vllm_s_own_sums_are_added() -> None:
+    one, other = [Sent(1000, 0.5, (0.5,), 2)], [Sent(1007, 0.5, (0.5,), 6)]
+    answers = [parse(generated(one)), parse(generated(other))]
+    assert window(answers) is None
+    assert figures(answers).tokens == 2 + 6
+
+
+# ---- tokens
+
+
+@given(LOADS)
+def test_a_window_around_everything_holds_every_token(load: list[Sent]) -> None:
+    found = of(load, within=EVERYTHING)
+    assert found.tokens * EVERYTHING[1] == pytest.approx(sum(one.output for one in load))
+
+
+@given(LOADS, st.floats(1000, 1019), st.floats(0.01, 9))
+def test_neighbouring_windows_share_out_the_tokens(load: list[Sent], middle: float, wide: float) -> None:
+    before, after = (middle - wide, middle), (middle, middle + wide)
+    halves = sum(of(load, within=half).tokens * wide for half in (before, after))
+    assert halves == pytest.approx(of(load, within=(before[0], after[1])).tokens * 2 * wide, abs=1e-3)
+
+
+@pytest.mark.parametrize("each", [1, 4, 7])
+def test_a_steady_stream_is_counted_at_its_speed_however_many_tokens_a_part_has(each: int) -> None:
+    clients = [steady(1000, 20, every=1.0, parts=10, each=each), steady(1000.5, 20, every=1.0, parts=10, each=each)]
+    answers = [parse(generated(sent)) for sent in clients]
+    assert figures(answers, window(answers)).tokens == pytest.approx(20 * each, rel=0.03)
+
+
+def test_a_process_that_ends_early_does_not_thin_the_figures() -> None:
+    clients = [steady(1000, 20), steady(1000, 10)]
+    answers = [parse(generated(sent)) for sent in clients]
+    assert figures(answers, window(answers)).tokens == pytest.approx(20, rel=0.06)
+    assert sum(len(sent) * 10 for sent in clients) / 20 == 15  # what an average over all of it would say
+
+
+def test_requests_are_counted_over_the_whole_run() -> None:
+    assert of(steady(1000, 20), steady(1000, 10), within=(1000, 1009)).requests == pytest.approx(30 / 20)
+
+
+def test_the_time_a_token_is_vllm_s_even_in_parts_of_several() -> None:
+    found = of([Sent(1000, 0.2, (0.4, 0.4), 9)])
+    assert found.tpot and found.tpot.p50 == pytest.approx(100)  # 0.8 s for the 8 tokens after the first
+
+
+def test_an_answer_of_one_token_has_no_time_a_token() -> None:
+    found = of([Sent(1000, 0.2, (), 1)])
+    assert found.tpot is None and found.ttft and found.ttft.p50 == pytest.approx(200)
+
+
+# ---- failures
+
+
+@given(LOADS, st.lists(FAILED, min_size=1, max_size=5), st.randoms(use_true_random=False))
+def test_failed_requests_are_counted_and_change_no_figure(load: list[Sent], bad: list[Sent], random: Any) -> None:
+    mixed = random.sample([*load, *bad], len(load) + len(bad))
+    found, good = of(mixed, within=WITHIN), of(load, within=WITHIN)
+    assert (found.completed, found.failed) == (len(load), len(bad))
+    assert (good.completed, good.failed) == (len(load), 0)
+    assert found.ttft == good.ttft and found.tpot == good.tpot and found.e2el == good.e2el
+    assert found.tokens == pytest.approx(good.tokens) and found.requests == pytest.approx(good.requests)
+
+
+def test_failed_embeddings_are_those_that_were_asked_and_not_answered() -> None:
+    sent = [Sent(1000, 0.5), Sent(1000, 0.5), Sent(1001, error="Bad Gateway")]
+    assert parse(embedded(sent)).failed == 1
+    assert figures([parse(embedded(sent, newer=False))]).failed == 1
+
+
+def test_embeddings_of_several_processes_have_no_percentiles_of_their_own() -> None:
+    answers = [parse(embedded([Sent(1000, 1.0)])), parse(embedded([Sent(1000, 0.5)]))]
+    found = figures(answers)
+    assert (found.tokens, found.requests, found.e2el) == (64 + 128, 1 + 2, None)
+
+
+@pytest.mark.parametrize("made", [generated, embedded])
+def test_a_load_that_nobody_answered_is_an_error_with_vllm_s_first_words(made: Any) -> None:
+    answers = [parse(made([Sent(1000, error=word), Sent(1001, error="x")])) for word in ("Not Found", "Bad Gateway")]
+    with pytest.raises(TargetError, match="no request of the load was answered") as caught:
+        figures(answers)
+    assert caught.value.evidence == "Not Found"
+
+
+def test_a_process_that_was_not_answered_does_not_hide_the_others() -> None:
+    found = of([Sent(1000, error="Not Found")], [Sent(1000, 0.5, (0.5,), 2)])
+    assert (found.completed, found.failed) == (1, 1)
+
+
+def test_goodput_is_added_and_unknown_where_it_was_not_asked() -> None:
+    asked = [parse(generated([Sent(1000, 0.5, (0.5,), 2)], goodput=number)) for number in (1.5, 0.0)]
+    assert figures(asked).goodput == 1.5
+    assert figures([*asked, parse(generated([Sent(1000, 0.5, (0.5,), 2)]))]).goodput is None
+
+
+# ---- all models
+
+
+def test_models_are_added_and_their_latencies_are_not_mixed() -> None:
+    models = {"chat": of([Sent(1000, 0.5, (0.5,), 2)]), "embed": figures([parse(embedded([Sent(1000, 1.0)]))])}
+    found = together(models)
+    assert (found.tokens, found.requests, found.completed, found.failed) == (66, 2, 2, 0)
+    assert (found.ttft, found.tpot, found.e2el, found.goodput) == (None, None, None, None)
+
+
+def test_goodput_of_all_is_known_when_that_of_each_is() -> None:
+    one, other = (figures([parse(generated([Sent(1000, 0.5, (), 1)], goodput=number))]) for number in (1.0, 2.0))
+    assert together({"a": one, "b": other}).goodput == 3

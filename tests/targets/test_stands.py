@@ -1,0 +1,82 @@
+"""What stands, without an Engine; stacks that change are in test_bench_real.py."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from kit.bench.records import Stood
+from kit.bench.trials import AS_GIVEN, Stand
+from kit.errors import TargetError
+from kit.manifest import Manifest
+from kit.targets.events import Watch, unwatched
+from kit.targets.stands import Ground, Place
+from kit.targets.wait import Clock
+from tests.planning import model
+
+MANIFEST = Manifest.model_validate({"name": "test", "models": [model(), model("tiny", replicas=2)]})
+GIVEN = Stand(AS_GIVEN, MANIFEST)
+
+
+@dataclass
+class Yard:
+    """A place whose stack comes up at once, or does not."""
+
+    done: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+    broken: str = ""
+
+    def bring(self) -> None:
+        self._do("bring", 30)
+
+    def verify(self, folder: Path) -> None:
+        self._do(f"verify {folder}", 5)
+
+    def _do(self, what: str, seconds: float) -> None:
+        self.done.append(what)
+        self.seconds += seconds
+        if self.broken and what.startswith(self.broken):
+            raise TargetError("it does not answer")
+
+
+@contextmanager
+def watching() -> Iterator[Watch]:
+    yield unwatched
+
+
+def ground(yard: Yard) -> Ground:
+    place = Place("test", Path("given"), Path("others"), yard.bring, lambda stand, folder: None, yard.verify)
+    clock = Clock(now=lambda: yard.seconds, sleep=lambda seconds: None)
+    return Ground(cast(Any, None), {}, place, cast(Any, None), watching, 60, clock)
+
+
+def test_the_user_s_stack_is_brought_up_verified_and_timed_once() -> None:
+    yard = Yard()
+    made = ground(yard)
+    assert made.stand(GIVEN) == Stood(AS_GIVEN, 35, 3)
+    assert made.stand(GIVEN) is None
+    assert yard.done == ["bring", "verify given"] and made.now == GIVEN
+
+
+def test_with_the_user_s_stack_alone_nothing_has_changed() -> None:
+    made = ground(Yard())
+    assert not made.changed
+    made.stand(GIVEN)
+    assert not made.changed
+
+
+@pytest.mark.parametrize("broken", ["bring", "verify"])
+def test_a_stack_that_does_not_come_up_or_does_not_answer_is_not_measured(broken: str) -> None:
+    made = ground(Yard(broken=broken))
+    with pytest.raises(TargetError, match="it does not answer"):
+        made.stand(GIVEN)
+    assert made.key() is None if broken == "bring" else made.now == GIVEN
+
+
+def test_where_nothing_stands_there_is_no_key() -> None:
+    assert ground(Yard()).key() is None
