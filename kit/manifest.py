@@ -92,9 +92,9 @@ class Router(Frozen):
     policy: str = Field(
         "round_robin",
         description="How requests are spread over the replicas of a model; with one replica each it changes nothing. "
-        "round_robin is the default because it was measured: over two replicas of a small model whose prompts share "
-        "more prefixes than their caches hold, it served 46.3 requests a second and cache_aware 38.5; with few "
-        "prefixes they were even (60.6 and 62.4).",
+        "Measured over two replicas of a small model whose prompts share more prefixes than their caches hold: with "
+        "SMG 1.4 on an RTX 5080 round_robin served 46.3 requests a second and cache_aware 38.5, with SMG 1.13 on an "
+        "H200 58.3 and 73.0; with fewer prefixes they were even. `bench policy` measures yours.",
         json_schema_extra={"enum": [*sorted({policy for policies in rules.POLICIES.values() for policy in policies})]},
     )
     api_key: Variable | None = Field(

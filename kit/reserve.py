@@ -9,9 +9,9 @@ from kit.units import MIB, size
 # Kept free besides: the driver's own bookkeeping, fragmentation, and a desktop that opens one more window.
 MARGIN = 128 * MIB
 HOST_MARGIN = 1024 * MIB
-# nvidia-cuda-mps-server itself, by the listings of nvidia-smi that people published: 25 to 30 MiB on cards from Turing
-# to Ada, 60 MiB in a slice of an A100.
-MPS_SERVER = 64 * MIB
+# nvidia-cuda-mps-server itself: 66 MiB on an H200; by the listings of nvidia-smi that people published 25 to 30 MiB on
+# cards from Turing to Ada.
+MPS_SERVER = 66 * MIB
 
 
 def reserved(gpu: Gpu, wished: int | None, mps: bool = False) -> tuple[Line, ...]:
@@ -19,7 +19,7 @@ def reserved(gpu: Gpu, wished: int | None, mps: bool = False) -> tuple[Line, ...
     gpu.mps.
 
     A reserve that is wished for covers what others hold now, as long as they hold no more than that."""
-    server = (Line("MPS server", MPS_SERVER, "a process of its own; 25 to 60 MiB were seen"),) if mps else ()
+    server = (Line("MPS server", MPS_SERVER, "a process of its own, as large as on an H200"),) if mps else ()
     return (*_others(gpu, wished), *server)
 
 

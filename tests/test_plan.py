@@ -158,8 +158,8 @@ def test_processes_on_the_card_are_named_and_paid_first() -> None:
 def test_an_mps_server_is_paid_before_the_workers_and_nothing_else_changes() -> None:
     without, made = plan(ask(*trio())), plan(with_mps(ask(*trio())))
     assert made.reserved == (*without.reserved, made.reserved[-1])
-    assert (made.reserved[-1].what, made.reserved[-1].bytes) == ("MPS server", 64 * MIB)
-    assert made.usable_bytes == without.usable_bytes - 64 * MIB
+    assert (made.reserved[-1].what, made.reserved[-1].bytes) == ("MPS server", 66 * MIB)
+    assert made.usable_bytes == without.usable_bytes - 66 * MIB
 
 
 def with_mps(asked: Asked) -> Asked:

@@ -95,6 +95,11 @@ class Ground:
         seconds = self.clock.now() - began
         return seconds, (*phases, Phase("verify", ready, seconds))
 
+    def check(self) -> None:
+        """Asks what stands for an answer of every name. Raises TargetError."""
+        if self.now is not None:
+            self.place.verify(self._folder(self.now))
+
     def key(self) -> str | None:
         """What clients must send at the router of what stands; None without a key. Raises TargetError."""
         if self.now is None:

@@ -18,7 +18,7 @@ from kit.bench.records import Began, Held, Looked, Ran, Told
 from kit.bench.sizing import LOOK_SECONDS, Size, first_look, may_split, more, second_look, sized
 from kit.bench.telling import left, seen, words
 from kit.bench.trials import AS_GIVEN, Protocol, Stand, Step, Trial, Wish, schedule
-from kit.errors import KitError
+from kit.errors import KitError, TargetError
 from kit.gpu import Gpu
 from kit.report.benching import Bar, found_lines, look_words, run_line, told_lines
 from kit.report.watch import Watcher
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from kit.verbs.bench import Options
 
 PATIENCE = 60.0
+PAUSE = 10.0  # seconds between a load that failed and the next try
 
 
 @dataclass(frozen=True)
@@ -189,6 +190,18 @@ class _Work:
         return size, outcome.seconds - outcome.sending
 
     def _send(self, trial: Trial, seed: str, what: str) -> Outcome:
+        """Sends the trial's loads; once more when they fail, since a router that saw a worker stumble comes round in
+        seconds. A stack that does not answer then is not measured."""
+        try:
+            return self._sent(trial, seed, what)
+        except TargetError as error:
+            self.bar.close()
+            self.session.output.say(f"{what}: {error}; once more in {PAUSE:.0f} s")
+        time.sleep(PAUSE)
+        self.ground.check()
+        return self._sent(trial, f"{seed} again", what)
+
+    def _sent(self, trial: Trial, seed: str, what: str) -> Outcome:
         key = self.ground.key()
         return send(load_seeds(trial, seed, self.files.nonce), self.loads, key, self.bar.running(what))
 

@@ -9,6 +9,7 @@ from kit.bench.load import Load
 from kit.bench.trials import Protocol, Trial, Value, View, Wish
 
 QUESTION = "How much does each model serve, and how fast, as the load grows?"
+VARIES = "the load: requests at once, or a second"
 
 
 def protocol(wish: Wish) -> Protocol:
@@ -37,9 +38,8 @@ def protocol(wish: Wish) -> Protocol:
         in_time = replace(view, unit="req/s within the SLO", value=Value("goodput"))
         views += [view, in_time] if _has_goodput(mine) else [view]
     held = (*(f"{one.name}: {one.prompts}" for one in loads.values()), "the stack as given, through the router")
-    varies = f"the load: {axis}"
     return Protocol(
-        "sweep", QUESTION, varies, held, tuple(trials), tuple(views), wish.effort.rounds, remarks=left_out(wish)
+        "sweep", QUESTION, VARIES, held, tuple(trials), tuple(views), wish.effort.rounds, remarks=left_out(wish)
     )
 
 
