@@ -10,8 +10,8 @@ into every container of a host that has it (aws/amazon-ecs-ami#771).
 
 A server serves one user, so all of them run as root, without any capability, each in its own process namespace: MPS
 then knows its clients as process 0, and serves them (seen on an H200 with driver 580: both clients of the daemon were
-listed as M+C, and three vLLM workers served through it). When the daemon's container is stopped, its server ends, and so
-does every worker: they restart by themselves, and `up` restarts them in turn. The daemon clears the folder at its
+listed as M+C, and three vLLM workers served through it). When the daemon's container is stopped, its server ends, and
+so does every worker: they restart by themselves, and `up` restarts them in turn. The daemon clears the folder at its
 start, because what an earlier one left there looks like a daemon that still runs.
 """
 

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from kit.bench.experiments import EXPERIMENTS
-from kit.bench.measure import figures, parse, window
+from kit.bench.measure import figures, parse
 from kit.bench.records import Ran, Record, read, runs
 from kit.bench.results import Arm, Bench, Experiment, Run
 from kit.bench.stored import from_text
@@ -247,8 +247,7 @@ def test_vllm_s_json_and_command_of_every_process_is_kept(stack: Walk, finished:
 def test_the_figures_are_those_of_the_json_that_is_kept(stack: Walk, finished: Left) -> None:
     for ran in finished.ran.values():
         answers = [parse(json.dumps(whole_json(results(stack), name))) for name in ran.raw]
-        within = window(answers)
-        assert [figures([one], within) for one in answers] == list(ran.models.values())
+        assert [figures([one]) for one in answers] == list(ran.models.values())
 
 
 def whole_json(folder: Path, name: str) -> dict[str, Any]:

@@ -14,20 +14,18 @@ from typing import TYPE_CHECKING
 from kit.bench import records as lines
 from kit.bench.gather import experiment
 from kit.bench.homes import at_home
-from kit.bench.records import Began, Held, Looked, Ran, Told
-from kit.bench.sizing import LOOK_SECONDS, Size, first_look, may_split, more, second_look, sized
+from kit.bench.records import Began, Told
 from kit.bench.telling import left, seen, words
-from kit.bench.trials import AS_GIVEN, Protocol, Stand, Step, Trial, Wish, schedule
-from kit.errors import KitError, TargetError
+from kit.bench.trials import AS_GIVEN, Protocol, Stand, Wish, schedule
+from kit.errors import KitError
 from kit.gpu import Gpu
-from kit.report.benching import Bar, found_lines, look_words, run_line, told_lines
+from kit.report.benching import found_lines, told_lines
 from kit.report.watch import Watcher
 from kit.targets import compose
 from kit.targets.loading import Loaders, loaders
-from kit.targets.looking import look
-from kit.targets.sending import Outcome, send
 from kit.targets.stands import Ground, Place, verified
-from kit.verbs.bench_files import Files, digest_of, load_seeds, setup_of
+from kit.verbs.bench_files import Files, setup_of
+from kit.verbs.bench_steps import Work
 from kit.verbs.inputs import Project, planned_for
 from kit.verbs.output import Output
 from kit.verbs.render import COMPOSE, rendered_from, write
@@ -38,7 +36,6 @@ if TYPE_CHECKING:
     from kit.verbs.bench import Options
 
 PATIENCE = 60.0
-PAUSE = 10.0  # seconds between a load that failed and the next try
 
 
 @dataclass(frozen=True)
@@ -79,7 +76,7 @@ def walk(session: Session, protocols: Sequence[Protocol]) -> int:
 
 
 def _go(session: Session, protocols: Sequence[Protocol], files: Files, ground: Ground, loads: Loaders) -> None:
-    work = _Work(session, protocols, files, ground, loads)
+    work = Work(session, protocols, files, ground, loads)
     work.look_ahead()
     told = left(protocols, seen(files.records), ground.now)
     session.output.say(f"what is left takes {words(told)}; Ctrl-C keeps what is done, the same command goes on")
@@ -91,125 +88,6 @@ def _go(session: Session, protocols: Sequence[Protocol], files: Files, ground: G
     work.read_memory()
     if told:
         files.add(Told(told, time.monotonic() - began))
-
-
-class _Work:
-    """One step after another."""
-
-    def __init__(
-        self, session: Session, protocols: Sequence[Protocol], files: Files, ground: Ground, loads: Loaders
-    ) -> None:
-        self.session, self.protocols, self.files = session, protocols, files
-        self.ground, self.loads = ground, loads
-        self.bar = Bar(session.output.progress(), sum(1 for p in protocols for _ in schedule(p)))
-
-    def look_ahead(self) -> None:
-        """The stack as given, and a first look at all that is measured on it: what the time is told from."""
-        todo = [
-            (p, s.trial) for p in self.protocols for s in schedule(p) if s.key not in lines.runs(self.files.records)
-        ]
-        mine = {f"{p.name}.{t.key}": (p, t) for p, t in todo if t.stand.key == AS_GIVEN and not t.stand.anew}
-        for protocol, trial in mine.values():
-            self._stand(trial.stand)
-            self._look(protocol, trial)
-
-    def do(self, protocol: Protocol, step: Step) -> None:
-        """A step, unless it is done."""
-        if step.key in lines.runs(self.files.records):
-            self.bar.passed()
-            return
-        ran = self._start(protocol, step) if step.trial.stand.anew else self._measure(protocol, step)
-        self.files.add(ran)
-        self.bar.done(run_line(protocol, step, ran), left(self.protocols, seen(self.files.records), self.ground.now))
-
-    def read_memory(self) -> None:
-        """What the workers of the stack as given hold after their load."""
-        now = self.ground.now
-        if now is None or now.key != AS_GIVEN or any(isinstance(r, Held) for r in self.files.records):
-            return
-        found = look(self.session.client, self.session.project.manifest.name, lambda: _card_now(self.session))
-        self.files.add(Held({one.name: one.held for one in found.services if one.held and one.role == "worker"}))
-
-    def _stand(self, stand: Stand) -> None:
-        if self.ground.now is not None and self.ground.now.key != stand.key:
-            self.read_memory()
-        self.bar.close()
-        stood = self.ground.stand(stand)
-        if stood is not None and not (stand.key == AS_GIVEN and self.session.running):
-            self.files.add(stood)
-        self.files.keep_stack(stand, self.ground.place)
-
-    def _start(self, protocol: Protocol, step: Step) -> Ran:
-        self.read_memory()
-        self.bar.close()
-        seconds, phases = self.ground.start(step.trial.stand)
-        self.files.keep_stack(step.trial.stand, self.ground.place)
-        return Ran(step.key, digest_of(protocol, step.trial), seconds, started=seconds, phases=phases)
-
-    def _measure(self, protocol: Protocol, step: Step) -> Ran:
-        self._stand(step.trial.stand)
-        self._look(protocol, step.trial)
-        trial = sized(step.trial, self._sizes(protocol), protocol.trials)
-        outcome = self._send(trial, step.key, step.key)
-        raw, commands = self.files.keep_raw(step, outcome)
-        digest = digest_of(protocol, step.trial)
-        return Ran(
-            step.key, digest, outcome.seconds, outcome.sending, outcome.overlap, outcome.figures,
-            raw=raw, commands=commands,
-        )  # fmt: skip
-
-    def _sizes(self, protocol: Protocol) -> dict[str, Size]:
-        start = f"{protocol.name}."
-        return {k.removeprefix(start): s for k, s in lines.sizes(self.files.records).items() if k.startswith(start)}
-
-    def _look(self, protocol: Protocol, trial: Trial) -> None:
-        key = f"{protocol.name}.{trial.key}"
-        if not trial.seconds or key in lines.sizes(self.files.records):
-            return
-        began = time.monotonic()
-        size, around = self._sized(trial, key)
-        self.files.add(Looked(key, digest_of(protocol, trial), size, time.monotonic() - began, around))
-        self.bar.close()
-        self.session.output.say(f"  looked at {key}: {look_words(trial, size)}")
-
-    def _sized(self, trial: Trial, key: str) -> tuple[Size, float]:
-        """How fast it is and how many processes it takes to be that fast; and the seconds beside the last load."""
-        cores = (os.cpu_count() or 1) // len(trial.loads)
-        outcome = self._send(first_look(trial), f"{key}.look", key)
-        size = _size_of(trial, outcome)
-        for again in range(3 if may_split(trial) else 0):
-            looked = second_look(trial, size, LOOK_SECONDS)
-            outcome = self._send(looked, f"{key}.look{again}", key)
-            size = _size_of(looked, outcome)
-            wanted = [
-                more(load, cores) if outcome.is_saturated(i) else load.processes for i, load in enumerate(looked.loads)
-            ]
-            if tuple(wanted) == size.processes:
-                break
-            size = replace(size, processes=tuple(wanted))
-        return size, outcome.seconds - outcome.sending
-
-    def _send(self, trial: Trial, seed: str, what: str) -> Outcome:
-        """Sends the trial's loads; once more when they fail, since a router that saw a worker stumble comes round in
-        seconds. A stack that does not answer then is not measured."""
-        try:
-            return self._sent(trial, seed, what)
-        except TargetError as error:
-            self.bar.close()
-            self.session.output.say(f"{what}: {error}; once more in {PAUSE:.0f} s")
-        time.sleep(PAUSE)
-        self.ground.check()
-        return self._sent(trial, f"{seed} again", what)
-
-    def _sent(self, trial: Trial, seed: str, what: str) -> Outcome:
-        key = self.ground.key()
-        return send(load_seeds(trial, seed, self.files.nonce), self.loads, key, self.bar.running(what))
-
-
-def _size_of(trial: Trial, outcome: Outcome) -> Size:
-    figures = outcome.figures
-    rates = tuple(figures[load.name].requests for load in trial.loads)
-    return Size(rates, tuple(load.processes for load in trial.loads))
 
 
 def _place(session: Session, environ: Mapping[str, str]) -> Place:
@@ -237,16 +115,6 @@ def _bring(session: Session) -> None:
     from kit.verbs import up
 
     up.run(Output(session.output.err, session.output.err), session.file, None, False, session.options.timeout, False)
-
-
-def _card_now(session: Session) -> Gpu | None:
-    from kit.gpu import GpuError
-    from kit.verbs.inputs import LIVE, choose_gpu
-
-    try:
-        return choose_gpu(session.project, LIVE)
-    except GpuError:
-        return None
 
 
 def _report(session: Session, protocols: Sequence[Protocol], files: Files) -> None:

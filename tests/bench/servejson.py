@@ -39,10 +39,12 @@ def recorded(task: str) -> str:
     return (RECORDED / f"vllm-0.32-{task}.json").read_text(encoding="utf-8")
 
 
-def generated(sent: Sequence[Sent], goodput: float | None = None, newer: bool = True) -> str:
-    """Of a load that makes text; `newer` is 0.32."""
+def generated(
+    sent: Sequence[Sent], goodput: float | None = None, newer: bool = True, duration: float | None = None
+) -> str:
+    """Of a load that makes text; `newer` is 0.32. It took from the first request's start to the last one's end."""
     good = [one for one in sent if not one.error]
-    duration = _duration(sent)
+    duration = duration or _duration(sent)
     output = sum(one.output for one in good)
     data: dict[str, Any] = {
         **HEAD, "num_prompts": len(sent), "request_rate": "inf", "burstiness": 1.0, "max_concurrency": 8,

@@ -19,7 +19,7 @@ FAST = Figures(100.0, 10.0, 80, 0, 9.0, Percentiles(5, 6, 7), Percentiles(1, 2, 
 def ran(key: str, tokens: float = 100.0, models: tuple[str, ...] = ("chat",), failed: int = 0) -> Ran:
     figures = replace(FAST, tokens=tokens, failed=failed)
     raw, commands = (f"raw/{key}.json",), (f"vllm bench serve {key}",)
-    return Ran(key, "d", 9.0, 8.0, dict.fromkeys(models, figures), raw=raw, commands=commands)
+    return Ran(key, "d", 9.0, 8.0, models=dict.fromkeys(models, figures), raw=raw, commands=commands)
 
 
 def done(protocol: Protocol, upto: int | None = None) -> dict[str, Ran]:
@@ -129,6 +129,24 @@ def test_a_start_s_value_is_its_seconds() -> None:
 def test_requests_that_failed_are_said() -> None:
     known = {f"router.direct-1.{n}": ran(f"router.direct-1.{n}", failed=n) for n in (1, 2)}
     assert experiment(ALL["router"], known).remarks == ("3 of 163 requests failed",)
+
+
+@pytest.mark.parametrize(
+    ("overlaps", "said"),
+    [
+        ((1.0, 0.97, None), ()),
+        ((None, None), ()),
+        ((0.9, 0.42, 0.5), ("in one run the models were loaded side by side for 42% of the time only",)),
+    ],
+)
+def test_models_that_were_not_loaded_side_by_side_are_said(
+    overlaps: tuple[float | None, ...], said: tuple[str, ...]
+) -> None:
+    names = ("chat", "small", "tiny")
+    keys = [f"together.together.{n + 1}" for n in range(len(overlaps))]
+    known = {key: replace(ran(key, models=names), overlap=one) for key, one in zip(keys, overlaps, strict=True)}
+    alone = replace(ran("together.alone-chat.1"), overlap=0.1)
+    assert experiment(ALL["together"], known | {alone.key: alone}).remarks == said
 
 
 def test_what_the_protocol_remarks_stays() -> None:

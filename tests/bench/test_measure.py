@@ -9,18 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kit.bench.measure import figures, parse, percentiles, together, window
+from kit.bench.measure import figures, overlap, parse, percentiles, together
 from kit.bench.results import Figures
 from kit.errors import TargetError
 from tests.bench.servejson import FAILED, LOADS, SECONDS, Sent, embedded, generated, recorded, steady
 
-WITHIN = (1002.0, 1008.0)
-EVERYTHING = (0.0, 10_000.0)
 PARTS = (50, 90, 99)
 
 
-def of(*processes: Sequence[Sent], within: tuple[float, float] | None = None, newer: bool = True) -> Figures:
-    return figures([parse(generated(sent, newer=newer)) for sent in processes if sent], within)
+def of(*processes: Sequence[Sent], newer: bool = True, duration: float | None = None) -> Figures:
+    return figures([parse(generated(sent, newer=newer, duration=duration)) for sent in processes if sent])
 
 
 def close(one: Figures, other: Figures) -> bool:
@@ -46,20 +44,21 @@ def test_percentiles_are_vllm_s_own(latency: str) -> None:
     assert [getattr(found, f"p{p}") for p in PARTS] == pytest.approx([said[f"p{p}_{latency}_ms"] for p in PARTS])
 
 
-def test_counts_and_rates_are_near_vllm_s_own() -> None:
-    text = recorded("generate")
-    said, answer = json.loads(text), parse(text)
-    found = figures([answer], window([answer]))
+def test_counts_and_rates_are_vllm_s_own() -> None:
+    said, found = json.loads(recorded("generate")), figures([parse(recorded("generate"))])
     assert (found.completed, found.failed, found.goodput) == (said["completed"], 0, None)
-    assert found.requests == pytest.approx(said["request_throughput"], rel=0.02)
-    assert figures([answer]).tokens == said["output_throughput"]
-    assert found.tokens > said["output_throughput"]  # its end, when fewer and fewer run, is not counted
+    assert (found.tokens, found.requests) == (said["output_throughput"], said["request_throughput"])
+
+
+def test_the_moments_of_the_requests_are_the_load_s_duration() -> None:
+    said, answer = json.loads(recorded("generate")), parse(recorded("generate"))
+    lasted = max(request.end for request in answer.requests) - min(request.start for request in answer.requests)
+    assert lasted == pytest.approx(said["duration"], rel=0.02)
+    assert sum(request.output for request in answer.requests) == said["total_output_tokens"]
 
 
 def test_embeddings_have_vllm_s_sums_and_prompt_tokens() -> None:
-    text = recorded("embed")
-    said, answer = json.loads(text), parse(text)
-    found = figures([answer], EVERYTHING)
+    said, found = json.loads(recorded("embed")), figures([parse(recorded("embed"))])
     assert (found.completed, found.failed, found.ttft, found.tpot) == (16, 0, None, None)
     assert (found.tokens, found.requests) == (said["total_token_throughput"], said["request_throughput"])
     assert found.e2el and [getattr(found.e2el, f"p{p}") for p in PARTS] == [said[f"p{p}_e2el_ms"] for p in PARTS]
@@ -67,7 +66,7 @@ def test_embeddings_have_vllm_s_sums_and_prompt_tokens() -> None:
 
 @given(LOADS, LOADS)
 def test_the_older_vllm_s_json_is_read_alike(one: list[Sent], other: list[Sent]) -> None:
-    assert of(one, other, within=WITHIN, newer=False) == of(one, other, within=WITHIN)
+    assert of(one, other, newer=False) == of(one, other)
 
 
 # ---- percentiles
@@ -91,77 +90,58 @@ def test_percentiles_of_one_are_that_one_and_of_nothing_none() -> None:
 
 @given(LOADS, st.data())
 def test_splitting_a_load_over_processes_changes_nothing(load: list[Sent], data: st.DataObject) -> None:
+    """They send side by side: each takes as long as the whole."""
     count = data.draw(st.integers(1, 4))
     places = data.draw(st.lists(st.integers(0, count - 1), min_size=len(load), max_size=len(load)))
     parts = [[one for one, place in zip(load, places, strict=True) if place == n] for n in range(count)]
-    assert close(of(*parts, within=WITHIN), of(load, within=WITHIN))
+    assert close(of(*parts, duration=20), of(load, duration=20))
 
 
 @given(st.lists(LOADS, min_size=1, max_size=4), st.randoms(use_true_random=False))
 def test_the_order_of_processes_and_requests_does_not_matter(processes: list[list[Sent]], random: Any) -> None:
     mixed = [random.sample(sent, len(sent)) for sent in random.sample(processes, len(processes))]
+    assert close(of(*processes), of(*mixed))
     one, other = ([parse(generated(sent)) for sent in some] for some in (processes, mixed))
-    assert window(one) == window(other)
-    assert close(of(*processes, within=WITHIN), of(*mixed, within=WITHIN))
+    assert overlap(one) == overlap(other)
 
 
 @given(st.lists(LOADS, min_size=1, max_size=4))
-def test_the_window_lies_where_every_process_was_sending(processes: list[list[Sent]]) -> None:
-    found = window([parse(generated(sent)) for sent in processes])
-    firsts = [min(one.start for one in sent) for sent in processes]
-    lasts = [max(one.start for one in sent) for sent in processes]
-    if found is None:
-        assert max(firsts) >= min(lasts)
-    else:
-        assert found == (max(firsts), min(lasts)) and found[0] < found[1]
+def test_overlap_is_a_share_that_more_processes_never_raise(processes: list[list[Sent]]) -> None:
+    answers = [parse(generated(sent)) for sent in processes]
+    shares = [overlap(answers[: n + 1]) for n in range(len(answers))]
+    assert shares[0] == 1 and all(share is not None and 0 <= share <= 1 for share in shares)
+    assert shares == sorted(shares, key=lambda share: -(share or 0))
 
 
-def test_the_window_of_models_is_that_of_all_and_embeddings_say_none() -> None:
-    chat, small, embed = steady(1000, 10), steady(1004, 4), embedded(steady(1000, 3))
-    answers = [parse(generated(chat)), parse(generated(small)), parse(embed)]
-    assert window(answers) == (1004, 1007)
-    assert window(answers[2:]) is None
+@pytest.mark.parametrize(
+    ("spans", "share"),
+    [
+        ([(0, 10)], 1.0),
+        ([(0, 10), (0, 10)], 1.0),
+        ([(0, 10), (2, 10)], 0.8),
+        ([(0, 10), (2, 6), (4, 10)], 0.2),
+        ([(0, 4), (6, 10)], 0.0),
+    ],
+)
+def test_overlap_is_the_part_of_the_time_in_which_all_were_at_it(spans: list[tuple[int, int]], share: float) -> None:
+    answers = [parse(generated(steady(1000 + begin, end - begin))) for begin, end in spans]
+    assert overlap(answers) == pytest.approx(share)
 
 
-def test_without_a_window_vllm_s_own_sums_are_added() -> None:
-    one, other = [Sent(1000, 0.5, (0.5,), 2)], [Sent(1007, 0.5, (0.5,), 6)]
-    answers = [parse(generated(one)), parse(generated(other))]
-    assert window(answers) is None
-    assert figures(answers).tokens == 2 + 6
+def test_overlap_is_unknown_where_one_tells_no_moments() -> None:
+    text, vector = parse(generated(steady(1000, 10))), parse(embedded(steady(1000, 10)))
+    assert overlap([text, vector]) is None and overlap([vector]) is None and overlap([]) is None
 
 
 # ---- tokens
 
 
-@given(LOADS)
-def test_a_window_around_everything_holds_every_token(load: list[Sent]) -> None:
-    found = of(load, within=EVERYTHING)
-    assert found.tokens * EVERYTHING[1] == pytest.approx(sum(one.output for one in load))
-
-
-@given(LOADS, st.floats(1000, 1019), st.floats(0.01, 9))
-def test_neighbouring_windows_share_out_the_tokens(load: list[Sent], middle: float, wide: float) -> None:
-    before, after = (middle - wide, middle), (middle, middle + wide)
-    halves = sum(of(load, within=half).tokens * wide for half in (before, after))
-    assert halves == pytest.approx(of(load, within=(before[0], after[1])).tokens * 2 * wide, abs=1e-3)
-
-
 @pytest.mark.parametrize("each", [1, 4, 7])
-def test_a_steady_stream_is_counted_at_its_speed_however_many_tokens_a_part_has(each: int) -> None:
-    clients = [steady(1000, 20, every=1.0, parts=10, each=each), steady(1000.5, 20, every=1.0, parts=10, each=each)]
-    answers = [parse(generated(sent)) for sent in clients]
-    assert figures(answers, window(answers)).tokens == pytest.approx(20 * each, rel=0.03)
-
-
-def test_a_process_that_ends_early_does_not_thin_the_figures() -> None:
-    clients = [steady(1000, 20), steady(1000, 10)]
-    answers = [parse(generated(sent)) for sent in clients]
-    assert figures(answers, window(answers)).tokens == pytest.approx(20, rel=0.06)
-    assert sum(len(sent) * 10 for sent in clients) / 20 == 15  # what an average over all of it would say
-
-
-def test_requests_are_counted_over_the_whole_run() -> None:
-    assert of(steady(1000, 20), steady(1000, 10), within=(1000, 1009)).requests == pytest.approx(30 / 20)
+def test_tokens_are_counted_however_many_a_part_of_an_answer_has(each: int) -> None:
+    clients = [steady(1000, 20, every=1.0, parts=10, each=each), steady(1000, 20, every=1.0, parts=10, each=each)]
+    found = of(*clients)
+    assert found.tokens == pytest.approx(20 * each) and found.requests == pytest.approx(2)
+    assert found.tpot and found.tpot.p50 == pytest.approx(900 / (10 * each - 1))
 
 
 def test_the_time_a_token_is_vllm_s_even_in_parts_of_several() -> None:
@@ -180,7 +160,7 @@ def test_an_answer_of_one_token_has_no_time_a_token() -> None:
 @given(LOADS, st.lists(FAILED, min_size=1, max_size=5), st.randoms(use_true_random=False))
 def test_failed_requests_are_counted_and_change_no_figure(load: list[Sent], bad: list[Sent], random: Any) -> None:
     mixed = random.sample([*load, *bad], len(load) + len(bad))
-    found, good = of(mixed, within=WITHIN), of(load, within=WITHIN)
+    found, good = of(mixed, duration=20), of(load, duration=20)
     assert (found.completed, found.failed) == (len(load), len(bad))
     assert (good.completed, good.failed) == (len(load), 0)
     assert found.ttft == good.ttft and found.tpot == good.tpot and found.e2el == good.e2el

@@ -21,8 +21,8 @@ KEYS = NASTY | st.sampled_from(["a\u2028b", "a\u0085b", "a\x0cb", "a\rb", "Ã¼ðŸ¦
 FINITE = FIGURES.filter(lambda figures: "nan" not in repr(figures))
 RECORDS: st.SearchStrategy[Record] = st.one_of(
     st.builds(
-        Ran, KEYS, KEYS, NUMBER, NUMBER, st.dictionaries(KEYS, FINITE, max_size=2), st.none() | NUMBER,
-        PHASES.filter(lambda phases: "nan" not in repr(phases)), TEXTS, TEXTS,
+        Ran, KEYS, KEYS, NUMBER, NUMBER, st.none() | NUMBER, st.dictionaries(KEYS, FINITE, max_size=2),
+        st.none() | NUMBER, PHASES.filter(lambda phases: "nan" not in repr(phases)), TEXTS, TEXTS,
     ),
     st.builds(Looked, KEYS, KEYS, SIZES, NUMBER, NUMBER),
     st.builds(Stood, KEYS, NUMBER, st.integers(0, 9)),

@@ -61,7 +61,7 @@ def test_on_a_terminal_a_line_lives_and_says_how_far_it_is() -> None:
 
 
 def ran(key: str, **models: Figures) -> Ran:
-    return Ran(key, "d", 9.0, 8.0, models)
+    return Ran(key, "d", 9.0, 8.0, models=models)
 
 
 @pytest.mark.parametrize(

@@ -104,6 +104,11 @@ def test_figures_are_those_of_each_name() -> None:
     assert outcome.sending == pytest.approx(14) and outcome.seconds < 60
 
 
+def test_how_far_all_were_at_it_is_known_where_all_tell_moments() -> None:
+    assert sent(CHAT)[0].overlap == pytest.approx(13 / 14)
+    assert sent(CHAT, EMBED)[0].overlap is None
+
+
 def test_a_load_is_saturated_when_one_of_its_processes_is() -> None:
     outcome, _, _ = sent(CHAT, EMBED)
     assert outcome.is_saturated(0) and outcome.is_saturated(1)

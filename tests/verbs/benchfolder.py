@@ -63,7 +63,7 @@ def some(of: Session, *names: str) -> list[Protocol]:
 
 def ran(protocol: Protocol, step: Step) -> Ran:
     models = {load.name: FIGURES for load in step.trial.loads}
-    return Ran(step.key, digest_of(protocol, step.trial), 9.0, 8.0, models, started=None if models else 3.0)
+    return Ran(step.key, digest_of(protocol, step.trial), 9.0, 8.0, models=models, started=None if models else 3.0)
 
 
 def do(files: Files, *mine: Protocol, upto: int | None = None) -> list[Ran]:
