@@ -48,11 +48,14 @@ def _root(
 
 
 def _run(verb: str, *args: Any, **options: Any) -> None:
-    """Import the verb, walk, print what it returns, and exit with its code."""
+    """Import the verb, walk, print what it returns, and exit with its code. To be terminated is to be interrupted:
+    what a verb has begun is put away."""
+    import signal
     from importlib import import_module
 
     from kit.verbs.output import Output
 
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     output = Output(sys.stdout, sys.stderr, as_json=bool(options.pop("as_json", False)))
     raise typer.Exit(output.guard(lambda: import_module(f"kit.verbs.{verb}").run(output, *args, **options)))
 

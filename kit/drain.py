@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
@@ -79,12 +79,15 @@ class Server:
 
 def servers(answer: str) -> tuple[Server, ...]:
     """HAProxy's answer to `show stat`, a table with commas -> the servers in it; () when it is no such table."""
-    rows = csv.DictReader(answer.removeprefix("# ").splitlines())
-    return tuple(
-        Server(row["pxname"], row["svname"], row["status"] or "", int(row["scur"] or 0))
-        for row in rows
-        if {"pxname", "svname", "status", "scur"} <= row.keys() and row["svname"] not in ("FRONTEND", "BACKEND", None)
-    )
+    found = (_server(row) for row in csv.DictReader(answer.removeprefix("# ").splitlines()))
+    return tuple(server for server in found if server)
+
+
+def _server(row: Mapping[str, str | None]) -> Server | None:
+    backend, name, state, requests = (row.get(key) or "" for key in ("pxname", "svname", "status", "scur"))
+    if not backend or name in ("", "FRONTEND", "BACKEND") or not (requests.isascii() and requests.isdecimal()):
+        return None
+    return Server(backend, name, state, int(requests))
 
 
 def of(known: Iterable[Server], services: Collection[str]) -> tuple[Server, ...]:

@@ -16,17 +16,18 @@ from pathlib import Path
 from typing import Any
 
 REAL = "/var/run/docker.sock"
-IMPATIENT = 400_000_000  # nanoseconds between two looks at a container's health
+IMPATIENT = 0.4  # seconds between two looks at a container's health
 _CREATE = re.compile(rb"^POST (?:/v[\d.]+)?/containers/create[? ]")
 
 
 @contextlib.contextmanager
-def card_engine(path: Path) -> Iterator[str]:
-    """Listens at `path` as long as the context lasts; yields what DOCKER_HOST is to be."""
+def card_engine(path: Path, interval: float = IMPATIENT) -> Iterator[str]:
+    """Listens at `path` as long as the context lasts; yields what DOCKER_HOST is to be. `interval` is that of health
+    checks, in seconds: each of them is a process in the container."""
     server = socket.socket(socket.AF_UNIX)
     server.bind(str(path))
     server.listen(64)
-    threading.Thread(target=_accept, args=(server,), daemon=True).start()
+    threading.Thread(target=_accept, args=(server, interval), daemon=True).start()
     try:
         yield f"unix://{path}"
     finally:
@@ -34,20 +35,20 @@ def card_engine(path: Path) -> Iterator[str]:
         path.unlink()
 
 
-def _accept(server: socket.socket) -> None:
+def _accept(server: socket.socket, interval: float) -> None:
     with contextlib.suppress(OSError):
         while True:
             client, _ = server.accept()
-            threading.Thread(target=_serve, args=(client,), daemon=True).start()
+            threading.Thread(target=_serve, args=(client, interval), daemon=True).start()
 
 
-def _serve(client: socket.socket) -> None:
+def _serve(client: socket.socket, interval: float) -> None:
     """One request a connection; what follows it (a hijacked stream) and what is answered is passed on untouched."""
     with client, socket.socket(socket.AF_UNIX) as engine, contextlib.suppress(OSError):
         engine.connect(REAL)
         head, rest = _head(client)
         if _CREATE.match(head):
-            head, rest = _rewritten(head, rest + _exactly(client, _length(head) - len(rest)))
+            head, rest = _rewritten(head, rest + _exactly(client, _length(head) - len(rest)), interval)
         engine.sendall(_alone(head) + rest)
         threading.Thread(target=_pump, args=(client, engine), daemon=True).start()
         _pump(engine, client)
@@ -89,11 +90,12 @@ def _alone(head: bytes) -> bytes:
     return head.removesuffix(b"\r\n") + b"Connection: close\r\n\r\n"
 
 
-def _rewritten(head: bytes, body: bytes) -> tuple[bytes, bytes]:
+def _rewritten(head: bytes, body: bytes, interval: float) -> tuple[bytes, bytes]:
     asked: dict[str, Any] = json.loads(body)
     (asked.get("HostConfig") or {}).pop("DeviceRequests", None)
     if asked.get("Healthcheck"):
-        asked["Healthcheck"] |= {"Interval": IMPATIENT, "StartInterval": IMPATIENT}
+        between = round(interval * 1e9)
+        asked["Healthcheck"] |= {"Interval": between, "StartInterval": between}
     made = json.dumps(asked).encode()
     return re.sub(rb"(?i)(\r\ncontent-length: *)\d+", rb"\g<1>%d" % len(made), head), made
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from kit.bench.experiments import EXPERIMENTS
 from kit.bench.measure import figures, parse
@@ -271,7 +272,7 @@ def test_everything_needed_to_do_it_again_is_written_down(stack: Walk, finished:
     kept = {Path(name).stem for name in setup.stacks}
     assert {"as-given", "whole", "part", "two-replicas--round-robin", "two-replicas--cache-aware"} <= kept
     for name in setup.stacks:
-        assert f"name: {stack.name}" in (results(stack) / name).read_text()
+        assert yaml.safe_load((results(stack) / name).read_text())["name"] == stack.name
 
 
 def test_what_the_workers_held_is_beside_what_was_planned(finished: Left) -> None:

@@ -7,7 +7,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kit.drain import at_rest, is_part, lacking, let_go, taken_up, without
+from kit.drain import Server, at_rest, is_part, lacking, let_go, of, servers, taken_up, without
 from kit.gpu import Gpu, Process
 from kit.routers import smg
 from kit.stack import Route
@@ -81,3 +81,31 @@ def test_what_a_card_lacks_names_who_holds_it() -> None:
         "chat needs 5.00 GiB, and 4.00 GiB are free on RTX; python3 (pid 7) holds 12.00 GiB"
     )
     assert lacking("chat", 17 * GIB, Gpu("RTX", 16 * GIB, 16 * GIB)).endswith("the driver names no holder")
+
+
+STAT = """# pxname,svname,qcur,qmax,scur,smax,slim,stot,bin,bout,dreq,dresp,ereq,econ,eresp,wretr,wredis,status,weight,
+endpoint,FRONTEND,,,2,3,4096,9,0,0,0,0,0,,,,,OPEN,,
+router,router,0,0,1,2,,8,0,0,,0,,0,0,0,0,UP,1,
+router,BACKEND,0,0,1,2,410,8,0,0,0,0,,0,0,0,0,UP,1,
+rank,rank,0,0,1,1,,1,0,0,,0,,0,0,0,0,DRAIN,0,
+rank,rank-2,0,0,0,1,,1,0,0,,0,,0,0,0,0,DOWN,0,
+rank,BACKEND,0,0,1,1,410,2,0,0,0,0,,0,0,0,0,UP,1,
+
+"""
+
+
+def test_haproxys_table_tells_who_is_closed_and_who_still_has_requests() -> None:
+    found = servers(STAT)
+    assert found == (
+        Server("router", "router", "UP", 1),
+        Server("rank", "rank", "DRAIN", 1),
+        Server("rank", "rank-2", "DOWN", 0),
+    )
+    assert [server.closed for server in found] == [False, True, True]
+    assert [server.name for server in of(found, ["rank"])] == ["rank"]
+    assert of(found, ["chat"]) == ()
+
+
+@given(st.text() | st.lists(st.sampled_from(STAT.splitlines())).map("\n".join))
+def test_another_answer_of_haproxy_is_no_server_or_a_whole_one(answer: str) -> None:
+    assert all(server.name and server.backend for server in servers(answer))

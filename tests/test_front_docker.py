@@ -194,15 +194,24 @@ def test_what_a_killed_up_left_draining_is_mended_by_the_next(running: Walk) -> 
     assert set(states(running).values()) == {"UP"}
 
 
-def test_only_the_front_is_published_and_another_model_makes_it_anew(running: Walk) -> None:
-    ids = running.ids()
+def test_the_front_alone_is_published(running: Walk) -> None:
     published = {name for name, each in running.containers().items() if running.client.api.port(each.id, 30000)}
     assert published == {"front"}
-    text = (running.folder / "monogpu.yaml").read_text()
-    (running.folder / "monogpu.yaml").write_text(text + model("extra", TINY, "task: rerank"))
-    running.up().good()
-    assert {name for name, each in running.ids().items() if name in ids and each != ids[name]} == {"front"}
-    assert post(running, "/v1/rerank", {"model": "extra", "query": "a", "documents": ["b"]}).status_code == 200
+
+
+def test_models_come_and_go_behind_it_and_no_other_name_fails(running: Walk) -> None:
+    """HAProxy reads its configuration again; what it serves meanwhile, it serves on."""
+    ids, text = running.ids(), (running.folder / "monogpu.yaml").read_text()
+    asked = {"model": "extra", "query": "a", "documents": ["b"]}
+    with steady(running.port, {"chat": "generate", "rank": "rerank", "topic": "classify"}, KEY) as clients:
+        (running.folder / "monogpu.yaml").write_text(text + model("extra", TINY, "task: rerank"))
+        running.up("--no-verify").good()
+        assert post(running, "/v1/rerank", asked).status_code == 200
+        (running.folder / "monogpu.yaml").write_text(text)
+        running.up("--no-verify").good()
+        soon(lambda: post(running, "/v1/rerank", asked).status_code == 404)
+    assert running.ids() == ids
+    assert clients.asked() > 12 and not clients.failed(), clients.failed()[:3]
 
 
 def test_compose_alone_starts_it_and_the_kit_keeps_that(running: Walk) -> None:

@@ -7,14 +7,15 @@ stays one: HAProxy takes its port, reads "model" from the bodies of these few pa
 passes everything else on to the router untouched. A port or a path for each model would need clients that know of it.
 `up` drains a worker here, as in the router's list, before it stops (targets/fronting.py).
 
-Without such a model there is no HAProxy. Its configuration is printed beside the compose file; a label carries its
-checksum, so that the container is made anew when it changes.
+Without such a model there is no HAProxy. Its configuration is printed beside the compose file, and read again whenever
+it changes (front_launch.sh): a model comes or goes, and every other name is served on.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from kit.bill import Plan
 from kit.labels import ROLE
@@ -29,7 +30,10 @@ USER = "65532:65532"
 STATUS_PORT = 8404
 CONTROL_PORT = 8405  # where HAProxy takes commands, inside its container alone
 DRAIN_SECONDS = 30
-CONFIG = "monogpu.config"  # the label with the configuration's checksum
+CONFIG = f"{FOLDER}/haproxy.cfg"
+PROGRAM = "monogpu.program"  # the label with the launching program's checksum: it is not read again
+LAUNCH = Path(__file__).with_name("front_launch.sh").read_text(encoding="utf-8")
+MARK = "    description "  # the line of a configuration by which HAProxy says which one it has read
 KEY, KEY_FILE = "MONOGPU_API_KEY", "/run/secrets/api-key"
 
 PATHS = ("/rerank", "/v1/rerank", "/v2/rerank", "/score", "/v1/score", "/classify", "/v1/classify", "/pooling")
@@ -89,8 +93,8 @@ def before(
             f"everything else to {router.name}.",
         ),
         image=image(plan.manifest),
-        entrypoint=("haproxy",),
-        command=("-f", f"/etc/{FOLDER}/haproxy.cfg"),
+        entrypoint=("sh", f"/etc/{FOLDER}/launch.sh"),
+        command=(f"/etc/{CONFIG}", str(DRAIN_SECONDS)),
         environment=keys,
         mounts=(Mount("bind", f"./{FOLDER}", f"/etc/{FOLDER}", read_only=True), *mounts),
         networks=(Attachment(EDGE), Attachment(WORKERS)),
@@ -101,12 +105,12 @@ def before(
         stop_grace=DRAIN_SECONDS + 15,
         user=USER,
         read_only=True,
-        labels=((ROLE, "router"), (CONFIG, checksum(text))),
+        labels=((ROLE, "router"), (PROGRAM, checksum(LAUNCH))),
     )
     behind = f"Behind {NAME}, which is published in its place."
     inside = tuple(at for at in router.networks if at.network != EDGE)
     hidden = replace(router, comment=(behind, *router.comment), ports=(), networks=inside)
-    return (hidden, front), (File(f"{FOLDER}/haproxy.cfg", text),)
+    return (hidden, front), (File(CONFIG, text), File(f"{FOLDER}/launch.sh", LAUNCH))
 
 
 def pools(routes: Iterable[Route]) -> tuple[Pool, ...]:
@@ -122,15 +126,20 @@ def config(
 ) -> str:
     """HAProxy's configuration. It listens where the router did, and asks the router at its own port."""
     key = f'"${{{KEY}}}"' if by_variable else f"-f {KEY_FILE}" if by_file else ""
-    return fill(
-        "haproxy.cfg.j2",
-        pools=found,
-        tensors=tensors,
-        paths=PATHS,
-        key=key,
-        port=port,
-        status=STATUS_PORT,
-        control=CONTROL_PORT,
-        drain=DRAIN_SECONDS,
-        router={"host": router, "port": port},
-    )
+    values: dict[str, object] = {
+        "pools": found,
+        "tensors": tensors,
+        "paths": PATHS,
+        "key": key,
+        "port": port,
+        "status": STATUS_PORT,
+        "control": CONTROL_PORT,
+        "router": {"host": router, "port": port},
+    }
+    unmarked = fill("haproxy.cfg.j2", **values, mark="")
+    return fill("haproxy.cfg.j2", **values, mark=checksum(unmarked))
+
+
+def mark_of(text: str) -> str:
+    """What HAProxy calls the configuration that it has read; "" for one without a mark."""
+    return next((line.removeprefix(MARK) for line in text.splitlines() if line.startswith(MARK)), "")

@@ -23,10 +23,15 @@ _SAY = f'printf "%s\\n" "$1" | nc 127.0.0.1 {CONTROL_PORT}'
 
 
 class Front:
-    """The container that HAProxy runs in. A door of routing.py."""
+    """The container that HAProxy runs in; `mark` names the configuration that it is to read. A door of routing.py."""
 
-    def __init__(self, client: DockerClient, container: str) -> None:
-        self.client, self.container = client, container
+    def __init__(self, client: DockerClient, container: str, mark: str) -> None:
+        self.client, self.container, self.mark = client, container, mark
+
+    def up_to_date(self) -> bool:
+        """HAProxy says which configuration it has read; a new one forgets which servers drain."""
+        said = self._say("show info")
+        return not said or not self.mark or f"description: {self.mark}" in said
 
     def close(self, out: Collection[str]) -> None:
         self._set("drain", drain.of(self._servers(), out))

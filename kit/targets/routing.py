@@ -36,6 +36,9 @@ FINISH = 120.0  # seconds that requests in flight may take
 class Door(Protocol):
     """Who sends requests to services. Nothing raises: a door that does not answer sends nobody anything."""
 
+    def up_to_date(self) -> bool:
+        """Whether it has read the files that were printed for it."""
+
     def close(self, out: Collection[str]) -> None:
         """Sends nothing more to `out`, which is everybody who is to be out now."""
 
@@ -69,6 +72,7 @@ class Names:
         if not self.doors:
             return
         self.settle()
+        self._wait("router", "it reads its files", LET_GO, lambda: all(door.up_to_date() for door in self.doors))
         self.out |= set(services)
         for door in self.doors:
             door.close(self.out)
@@ -147,7 +151,7 @@ def _doors(walk: Walk, folder: Path) -> Iterator[Door]:
         if each.service == smg.NAME and whole is not None:
             yield Listing(walk.client, each.id, folder / smg.LISTING, whole)
         if each.service == front.NAME:
-            yield Front(walk.client, each.id)
+            yield Front(walk.client, each.id, front.mark_of(read_text(folder / front.CONFIG) or ""))
 
 
 def _is_router(one: Container) -> bool:

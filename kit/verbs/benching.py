@@ -69,9 +69,11 @@ def walk(session: Session, protocols: Sequence[Protocol]) -> int:
         try:
             _go(session, protocols, files, ground, loads)
         finally:
-            _report(session, protocols, files)
-            loads.leave()
-            _restore(session, ground)
+            try:
+                write_down(session, protocols, files)
+            finally:
+                loads.leave()
+                _restore(session, ground)
     return 0
 
 
@@ -117,9 +119,13 @@ def _bring(session: Session) -> None:
     up.run(Output(session.output.err, session.output.err), session.file, None, False, session.options.timeout, False)
 
 
-def _report(session: Session, protocols: Sequence[Protocol], files: Files) -> None:
-    """bench.json, of all that is done; a broken report must not hide what broke the walk."""
-    place = files.write_bench(session, protocols)
+def write_down(session: Session, protocols: Sequence[Protocol], files: Files) -> None:
+    """bench.json, of all that is done. That it cannot be written does not hide what broke the walk."""
+    try:
+        place = files.write_bench(session, protocols)
+    except KitError as error:
+        session.output.say(f"what was measured lies in {files.folder}, and its bench.json cannot be written: {error}")
+        return
     session.output.say(f"wrote {place}; `monogpu-kit report {place.parent}` makes a page of it")
 
 

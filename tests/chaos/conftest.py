@@ -11,7 +11,7 @@ import pytest
 
 from kit.targets import compose
 from tests.chaos.stacks import ENGINE, Stack, running
-from tests.chaos.table import Row, lines
+from tests.chaos.table import Row, lines, record
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -21,8 +21,10 @@ ROWS = pytest.StashKey[list[Row]]()
 
 @pytest.hookimpl(trylast=True)
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Closes with the table."""
+    """Closes with the table, which `--update` records."""
     if rows := config.stash.get(ROWS, []):
+        if config.getoption("--update"):
+            record(rows)
         terminalreporter.section("faults")
         for line in lines(rows):
             terminalreporter.write_line(line)

@@ -1,9 +1,13 @@
-"""What the suite prints at its end: fault, what was lost, time to serve again."""
+"""What the suite prints at its end: fault, what was lost, time to serve again. `pytest --update` records it."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+RECORDED = Path(__file__).resolve().parent.parent / "recorded" / "chaos.json"
 
 
 @dataclass(frozen=True)
@@ -18,18 +22,34 @@ class Row:
     lost: str
     seconds: float | None = None
 
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """What stands under HEAD."""
+        sent, failed = self.others
+        again = "" if self.seconds is None else f"{self.seconds:.1f} s"
+        return self.fault, self.said, f"{sent}, {failed}" if sent else "", self.lost, again
+
 
 HEAD = ("fault", "what the user sees", "others: sent, failed", "lost", "serves again after")
 
 
 def lines(rows: Sequence[Row]) -> list[str]:
     """The table, one line a row, its columns aligned."""
-    cells = [HEAD, *(_cells(row) for row in rows)]
+    cells = [HEAD, *(row.cells for row in rows)]
     wide = [max(len(row[at]) for row in cells) for at in range(len(HEAD))]
     return ["  ".join(text.ljust(width) for text, width in zip(row, wide, strict=True)).rstrip() for row in cells]
 
 
-def _cells(row: Row) -> tuple[str, ...]:
-    sent, failed = row.others
-    again = "" if row.seconds is None else f"{row.seconds:.1f} s"
-    return row.fault, row.said, f"{sent}, {failed}", row.lost, again
+def recorded(path: Path = RECORDED) -> list[Row]:
+    """The rows that were kept."""
+    listed = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
+    return [Row(**{**each, "others": tuple(each["others"])}) for each in listed]
+
+
+def record(rows: Sequence[Row], path: Path = RECORDED) -> None:
+    """Keeps these rows, each in the place of the one of the same fault."""
+    now = {row.fault: row for row in rows}
+    kept = [now.pop(row.fault, row) for row in recorded(path)]
+    made = [{**asdict(row), "seconds": row.seconds and round(row.seconds, 1)} for row in (*kept, *now.values())]
+    text = ",\n".join(json.dumps(each, ensure_ascii=False) for each in made)
+    path.write_text(f"[\n{text}\n]\n", encoding="utf-8")

@@ -1,5 +1,5 @@
 """The heart of the suite with real engines on the CPU, the real router and the command line: whoever is not struck
-serves on. Health checks are impatient (cardengine.py), so that a worker that hangs is known to within half a minute."""
+serves on. Health is looked at every two seconds (cardengine.py): a worker that hangs is known within a minute."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.cardengine import card_engine
 from tests.chaos.steady import Steady, steady
 from tests.chaos.table import Row
 from tests.pretend_gpu import wait_for
-from tests.realwalk import example
+from tests.realwalk import project
 from tests.walks import Walk
 
 pytestmark = pytest.mark.real
@@ -70,13 +70,22 @@ class Heart:
 
 @pytest.fixture(scope="module")
 def heart(tmp_path_factory: pytest.TempPathFactory, rows: list[Row]) -> Iterator[Heart]:
-    with example("cpu-demo", tmp_path_factory.mktemp("heart")) as walk, card_engine(sock(walk)) as walk.host:
-        text = (walk.folder / "monogpu.yaml").read_text()
-        (walk.folder / "monogpu.yaml").write_text(f"start: parallel\n{text}")
+    with project(tmp_path_factory.mktemp("heart"), "cpu-demo") as walk, card_engine(sock(walk), 2.0) as walk.host:
+        write(walk, "2k")
         walk.kit("up", "--no-verify").good()
         with steady(walk.port, TASKS, patience=PATIENCE, every=1.0) as client:
             soon(lambda: all(seen and seen[-1].good for seen in client.answers.values()))
             yield Heart(walk, client, rows)
+
+
+def write(walk: Walk, context: str) -> None:
+    """The example's two models, started side by side, and so sooner; `context` is chat's."""
+    source = "source: ./models/SmolLM2-135M-Instruct, requests: 4"
+    (walk.folder / "monogpu.yaml").write_text(
+        f"name: {walk.name}\nstart: parallel\ngpu: {{device: none, memory: 8GiB}}\n"
+        f"router: {{image: monogpu/smg:1.13.0, port: {walk.port}}}\nmodels:\n"
+        f"  - {{name: chat, {source}, context: {context}}}\n  - {{name: embed, {source}, task: embed, context: 1k}}\n"
+    )
 
 
 def sock(walk: Walk) -> Path:
@@ -105,8 +114,7 @@ def test_a_killed_router_comes_back_and_no_worker_is_touched(heart: Heart) -> No
 
 def test_an_edited_model_is_made_anew_and_the_other_one_serves_on(heart: Heart) -> None:
     since, before = time.monotonic(), heart.walk.ids()
-    text = (heart.walk.folder / "monogpu.yaml").read_text()
-    (heart.walk.folder / "monogpu.yaml").write_text(text.replace("context: 2k", "context: 1k", 1))
+    write(heart.walk, "1k")
     assert "--max-model-len 2048 -> 1024" in heart.walk.kit("up", "--no-verify").good().err
     heart.row("manifest edited, up", "change list, drain", since, "chat")
     assert {name for name, each in heart.walk.ids().items() if each != before[name]} == {"chat"}

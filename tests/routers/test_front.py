@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from kit.bill import Plan
 from kit.routers import front
 from kit.routers.front import PATHS, Pool, config, pools
@@ -88,9 +90,24 @@ def test_the_key_is_asked_for_from_a_variable_or_a_file_and_stands_in_neither_fi
     assert "/run/secrets/api-key" in [mount.target for mount in service(by_file, "front").mounts]
 
 
-def test_another_configuration_makes_another_container() -> None:
-    assert service(stack(), "front").labels != service(stack(CHAT, RANK), "front").labels
-    assert service(stack(), "front").labels == service(stack(), "front").labels
+def test_another_configuration_is_read_by_the_same_container() -> None:
+    """It says which one it has read, so that nobody drains what a new one would forget."""
+    one, other = stack(), stack(CHAT, RANK)
+    assert service(one, "front") == service(other, "front")
+    marks = {front.mark_of(text(made)) for made in (one, other)}
+    assert len(marks) == 2 and all(re.fullmatch("[0-9a-f]{16}", mark) for mark in marks)
+    assert front.mark_of(text(stack())) == front.mark_of(text(one))
+    assert front.mark_of("") == front.mark_of("global\n") == ""
+
+
+def test_what_watches_the_configuration_is_printed_beside_it() -> None:
+    files = {file.path: file.text for file in stack().files}
+    made = service(stack(), "front")
+    assert (*made.entrypoint, *made.command) == (
+        "sh", "/etc/haproxy/launch.sh", "/etc/haproxy/haproxy.cfg", str(front.DRAIN_SECONDS),
+    )  # fmt: skip
+    assert files["haproxy/launch.sh"] == front.LAUNCH and front.LAUNCH.startswith("#!/bin/sh\n")
+    assert made.stop_grace > front.DRAIN_SECONDS
 
 
 def test_the_image_is_pinned_and_may_be_another() -> None:
