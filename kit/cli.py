@@ -194,6 +194,7 @@ def bench(
         list[str] | None, typer.Option("--goodput", help="What a good request keeps, in ms: ttft:500, tpot:50.")
     ] = None,
     rates: Annotated[str, typer.Option("--rates", help="sweep: requests a second, such as 1,2,4.")] = "",
+    levels: Annotated[str, typer.Option("--levels", help="sweep: requests at once, such as 1,8,48.")] = "",
     policies: Annotated[str, typer.Option("--policies", help="policy: only these, with commas.")] = "",
     concurrency: Annotated[int | None, typer.Option("--concurrency", min=1, help="The most requests at once.")] = None,
     seconds: Annotated[float | None, typer.Option("--seconds", min=0.5, help="How long a run should send.")] = None,
@@ -212,8 +213,8 @@ def bench(
         "bench",
         file,
         Options(
-            name, profile, output, model, tuple(goodput or ()), rates, policies, concurrency, seconds, rounds, starts,
-            restart, again, timeout,
+            name, profile, output, model, tuple(goodput or ()), rates, policies, levels, concurrency, seconds,
+            rounds, starts, restart, again, timeout,
         ),
     )  # fmt: skip
 

@@ -35,22 +35,26 @@ class Ran:
 
 @dataclass(frozen=True)
 class Looked:
-    """A first look at the trial `key` ("router.direct-48"); `around` is what it took beside its load, in seconds."""
+    """A first look at the trial `key` ("router.direct-48"); `around` is what it took beside its load, in seconds.
+    `load` is the digest of what was sent to which stack: another trial that sends the same need not be looked at."""
 
     key: str
     digest: str
     size: Size
     seconds: float
     around: float
+    load: str = ""
 
 
 @dataclass(frozen=True)
 class Stood:
-    """A stack was brought up in so many seconds; `workers` are its workers, 0 when they were kept."""
+    """A stack was brought up in so many seconds; `workers` are its workers, 0 when they were kept; `turns` is how many
+    of them one had to wait for, one after another."""
 
     key: str
     seconds: float
     workers: int
+    turns: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -63,11 +67,13 @@ class Told:
 
 @dataclass(frozen=True)
 class Began:
-    """The first line: when, a number that makes this benchmark's prompts unlike any other's, and on what."""
+    """The first line: when, a number that makes this benchmark's prompts unlike any other's, on what, and how much of
+    the card was free for it."""
 
     at: str
     nonce: int
     setup: str = ""
+    free_bytes: int = 0
 
 
 @dataclass(frozen=True)

@@ -48,11 +48,13 @@ def more(load: Load, cores: int) -> int:
 
 def sized(trial: Trial, found: Mapping[str, Size], trials: Sequence[Trial]) -> Trial:
     """The trial as it is run: counts as its protocol fixed them, or for its seconds at the rates that were found, the
-    slowest of its group's. The trials of a group are sent by equally many processes."""
+    slowest of its group's, and from equally many processes. A group that stands on several stacks goes by the first of
+    them: the others are looked at when its first runs are done, and all runs send the same."""
     if not trial.seconds:
         return trial
     group = [t for t in trials if t.key == trial.key or (trial.group and t.group == trial.group)]
-    sizes = [found[one.key] for one in group if one.key in found]
+    known = [one for one in group if one.key in found]
+    sizes = [found[one.key] for one in known if one.stand.key == known[0].stand.key]
     loads = []
     for index, load in enumerate(trial.loads):
         rate = min(size.rates[index] for size in sizes)

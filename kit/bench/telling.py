@@ -11,27 +11,31 @@ from kit.bench.sizing import LOOK_SECONDS, Size, expected_seconds, may_split, si
 from kit.bench.trials import Protocol, Stand, Step, Trial, schedule
 
 AROUND = 2.5  # seconds of a run beside its load: prompts are made, a tokenizer is read
-A_WORKER = 45.0  # seconds of a worker's start where none was seen
+A_TURN = 60.0  # seconds of a start that waits for one worker, where none was seen: 52 to 81 on an H200
+A_START = 2  # cores that a worker's start keeps busy: more at once take turns
+COLD = 1.8  # times as long without compile caches, on an H200
 ROUTER = 12.0  # seconds of a change that touches the router alone, with the load's return to the network
-FIXED = 10.0  # seconds of a trial whose count is fixed, where none was seen
+FIXED = 6.0  # seconds of a trial whose count is fixed, where none was seen
 LOOK = 4.0  # seconds of a first look beside its load
 
 
 @dataclass(frozen=True)
 class Seen:
-    """What is known of the times: sizes of trials, runs, and starts."""
+    """What is known of the times: sizes of trials, runs, and starts; and the cores they take."""
 
     sizes: Mapping[str, Size]
     ran: Mapping[str, Ran]
     stood: tuple[Stood, ...]
     looked: tuple[Looked, ...] = ()
+    cores: int = 1
 
 
-def seen(records: Iterable[Record]) -> Seen:
-    """From the records."""
+def seen(records: Iterable[Record], cores: int = 1) -> Seen:
+    """From the records, on a machine of so many cores."""
     all = tuple(records)
     stood = tuple(record for record in all if isinstance(record, Stood))
-    return Seen(sizes(all), runs(all), stood, tuple(record for record in all if isinstance(record, Looked)))
+    looked = tuple(record for record in all if isinstance(record, Looked))
+    return Seen(sizes(all), runs(all), stood, looked, cores)
 
 
 def left(protocols: Sequence[Protocol], known: Seen, now: Stand | None) -> float:
@@ -63,17 +67,26 @@ def _stand_seconds(step: Step, known: Seen, now: Stand | None) -> float:
 
 
 def start_seconds(stand: Stand, known: Seen) -> float:
-    """How long a stack takes to start: as it did, or as others did for each of their workers."""
+    """How long a stack takes to start: as it did, or as others did for each of their turns."""
     same = [one.seconds for one in known.stood if one.key == stand.key and one.workers]
     if same:
         return median(same)
-    each = [one.seconds / one.workers for one in known.stood if one.workers]
-    return _median(each, A_WORKER) * workers(stand)
+    each = [one.seconds / one.turns for one in known.stood if one.workers]
+    return _median(each, A_TURN) * turns(stand, known.cores) * (COLD if stand.cold else 1.0)
 
 
 def workers(stand: Stand) -> int:
     """How many workers a stand has."""
     return sum(model.replicas for model in stand.manifest.models)
+
+
+def turns(stand: Stand, cores: int) -> float:
+    """How many workers' starts a stack's start is as long as: all of them one after another, or as many as the cores
+    cannot start at once."""
+    count = workers(stand)
+    if stand.manifest.start == "sequential":
+        return float(count)
+    return min(max(A_START * count / cores, 1.0), float(count))
 
 
 def only_router(one: Stand, other: Stand) -> bool:

@@ -134,8 +134,8 @@ EFFORTS = {
 @dataclass(frozen=True)
 class Wish:
     """What the user asks for: on this plan, with this effort. `model` is the one that single-model experiments take,
-    "" for the first; `goodput` is vLLM's, such as ("ttft:500", "tpot:50"); `rates` are requests a second; `policies`
-    limits the router's."""
+    "" for the first; `goodput` is vLLM's, such as ("ttft:500", "tpot:50"); a sweep goes through `levels`, requests at
+    once, or `rates`, requests a second; `policies` limits the router's."""
 
     plan: Plan
     effort: Effort
@@ -143,6 +143,7 @@ class Wish:
     goodput: tuple[str, ...] = ()
     rates: tuple[float, ...] = ()
     policies: tuple[str, ...] = ()
+    levels: tuple[int, ...] = ()
 
     @property
     def manifest(self) -> Manifest:

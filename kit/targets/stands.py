@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING
 from kit import verify
 from kit.bench.records import Stood
 from kit.bench.results import Phase
-from kit.bench.telling import only_router, workers
+from kit.bench.telling import only_router, turns, workers
 from kit.bench.trials import AS_GIVEN, Stand
 from kit.errors import Problem, TargetError
 from kit.targets import compose
@@ -70,14 +71,19 @@ class Ground:
         self._up(stand)
         self.now = stand
         self.place.verify(self._folder(stand))
-        return Stood(stand.key, self.clock.now() - began, 0 if kept else workers(stand))
+        seconds = self.clock.now() - began
+        return Stood(stand.key, seconds, 0 if kept else workers(stand), turns(stand, os.cpu_count() or 1))
 
     def start(self, stand: Stand) -> tuple[float, tuple[Phase, ...]]:
-        """From nothing until every name has answered: seconds, and each service's part of them."""
+        """From nothing until every name has answered: seconds, and each service's part of them. Where a warm start
+        finds no compile caches, a start that is not measured leaves them first."""
         self.clear()
         if stand.cold:
             self._erase()
         self.place.write(stand, self._folder(stand))
+        if not stand.cold and self._wants_caches(stand):
+            self._up(stand)
+            self.clear()
         began, begun, phases = self.clock.now(), dict[str, float](), list[Phase]()
 
         def watch(event: Event, show: Watch) -> None:
@@ -130,13 +136,25 @@ class Ground:
     def _folder(self, stand: Stand) -> Path:
         return self.place.given if stand.key == AS_GIVEN else self.place.others
 
+    def _wants_caches(self, stand: Stand) -> bool:
+        """Whether the stack keeps compile caches, and there are none."""
+        spec = compose.read(self._folder(stand), self.environ)
+        return any(volume.name.startswith(self._caches) for volume in spec.volumes) and not self._found()
+
     def _erase(self) -> None:
         """The compile caches are gone: what a first start finds."""
-        names = tuple(f"{self.place.project}_{cache}" for cache in CACHES)
         with told("the compile caches cannot be erased"):
-            for volume in self.client.api.volumes()["Volumes"] or ():
-                if volume["Name"].startswith(names):
-                    self.client.api.remove_volume(volume["Name"])
+            for name in self._found():
+                self.client.api.remove_volume(name)
+
+    @property
+    def _caches(self) -> tuple[str, ...]:
+        return tuple(f"{self.place.project}_{cache}" for cache in CACHES)
+
+    def _found(self) -> list[str]:
+        with told("the compile caches cannot be looked for"):
+            found = [str(volume["Name"]) for volume in self.client.api.volumes()["Volumes"] or ()]
+        return [name for name in found if name.startswith(self._caches)]
 
 
 def verified(folder: Path, client: DockerClient, environ: Mapping[str, str], patience: float) -> None:

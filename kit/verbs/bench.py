@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 from pathlib import Path
@@ -10,11 +12,14 @@ from typing import TYPE_CHECKING
 
 from kit.bench.experiments import EXPERIMENTS
 from kit.bench.experiments.policy import NOT_FOR_MANY
+from kit.bench.records import Began, Record
 from kit.bench.trials import AS_GIVEN, EFFORTS, Effort, Protocol, Wish
-from kit.errors import DoesNotFit, ManifestError, Problem
+from kit.errors import DoesNotFit, ManifestError, Problem, TargetError
 from kit.gpu import Gpu
 from kit.rules import POLICIES
 from kit.targets import compose, held
+from kit.targets.steps import Operation
+from kit.verbs.bench_files import Files
 from kit.verbs.inputs import LIVE, Project, choose_gpu, planned_for, read_project
 from kit.verbs.output import Output
 
@@ -22,6 +27,8 @@ if TYPE_CHECKING:
     from docker import DockerClient
 
 ALL = "all"
+MOST_AT_ONCE = 100_000
+GOODPUT = {"ttft": "ttft:500", "tpot": "tpot:50", "e2el": "e2el:5000"}  # in milliseconds
 
 
 @dataclass(frozen=True)
@@ -35,6 +42,7 @@ class Options:
     goodput: tuple[str, ...] = ()
     rates: str = ""
     policies: str = ""
+    levels: str = ""
     concurrency: int | None = None
     seconds: float | None = None
     rounds: int | None = None
@@ -45,19 +53,23 @@ class Options:
 
 
 def run(output: Output, file: Path, options: Options) -> int:
-    from kit.verbs import benching
+    from kit.verbs import benching, up
 
-    names, effort, rates = _names(options.names), effort_of(options), _numbers(options.rates)
+    names, effort, rates = _names(options.names), effort_of(options), _rates(options.rates)
+    levels = _levels(options)
+    _check_goodput(options.goodput)
     project = read_project(file)
     policies = _policies(options.policies, project.manifest.router.engine)
     client = compose.connect(os.environ)
     running = [one for one in compose.status(project.manifest.name, client) if one.state == "running"]
-    gpu = _card(project, client)
-    wish = Wish(planned_for(project, gpu), effort, options.model, options.goodput, rates, policies)
+    folder = options.output or project.folder / "bench"
+    gpu = as_before(() if options.again else Files.at(folder).records, _card(project, client))
+    wish = Wish(planned_for(project, gpu), effort, options.model, options.goodput, rates, policies, levels)
     protocols = [that_plans(EXPERIMENTS[name].protocol(wish), project, gpu) for name in names]
     if running and not options.restart:
+        refuse_changes(up.pending(output, project, client))
         protocols = [without_restart(protocol) for protocol in protocols]
-    session = benching.Session(output, file, project, client, gpu, wish, options, bool(running))
+    session = benching.Session(output, file, folder, project, client, gpu, wish, options, bool(running))
     return benching.walk(session, protocols)
 
 
@@ -65,6 +77,30 @@ def _card(project: Project, client: DockerClient) -> Gpu:
     """The card as it would be without the project's own containers."""
     gpu = choose_gpu(project, None if project.manifest.gpu.device == "none" else LIVE)
     return held.apart_from(client, project.manifest.name, gpu)
+
+
+def as_before(records: Iterable[Record], gpu: Gpu) -> Gpu:
+    """The card as it was when this folder's first run began, while so much of it is free: what other programs give back
+    meanwhile changes no stack's size, and a benchmark goes on where it was."""
+    before = next((record.free_bytes for record in records if isinstance(record, Began)), 0)
+    return replace(gpu, free_bytes=before) if 0 < before < gpu.free_bytes and gpu.kind == "cuda" else gpu
+
+
+def refuse_changes(operations: Sequence[Operation]) -> None:
+    """A stack that serves is measured as it runs, and not brought up to date first. Raises TargetError."""
+    if operations:
+        names = ", ".join(dict.fromkeys(one.name for one in operations))
+        what = f"what runs is not what the manifest says: {names}"
+        raise TargetError(Problem(what, "`monogpu-kit up` brings it up to date; with --restart bench does it"))
+
+
+def _check_goodput(words: Sequence[str]) -> None:
+    for word in words:
+        name, _, limit = word.partition(":")
+        if name not in GOODPUT or not re.fullmatch(r"\d+(\.\d+)?", limit) or not float(limit):
+            raise ManifestError(Problem(f"--goodput {word} cannot be read", f"needed: {', '.join(GOODPUT.values())}"))
+    if len({word.partition(":")[0] for word in words}) < len(words):
+        raise ManifestError(Problem("--goodput says one limit twice", "needed: each of them once"))
 
 
 def _names(asked: str) -> list[str]:
@@ -91,7 +127,17 @@ def effort_of(options: Options) -> Effort:
     return effort if options.concurrency is None else replace(effort, concurrency=options.concurrency)
 
 
-def _numbers(text: str) -> tuple[float, ...]:
+def _levels(options: Options) -> tuple[int, ...]:
+    words = [word for word in options.levels.split(",") if word]
+    if not all(word.isdecimal() and 0 < int(word) < MOST_AT_ONCE for word in words):
+        what = f"--levels {options.levels} cannot be read"
+        raise ManifestError(Problem(what, "needed: requests at once, such as 1,8,48"))
+    if words and options.rates:
+        raise ManifestError(Problem("--levels and --rates say two kinds of sweep", "needed: one of them"))
+    return tuple(sorted({int(word) for word in words}))
+
+
+def _rates(text: str) -> tuple[float, ...]:
     try:
         found = [float(word) for word in text.split(",") if word]
     except ValueError:

@@ -22,11 +22,12 @@ from kit.bench.stored import from_text, to_text
 from kit.bench.trials import AS_GIVEN, Protocol, Stand, Step, Trial, Wish, schedule, step_id
 from kit.errors import ManifestError, Problem
 from kit.files import read_text, write_atomically
-from kit.gpu import to_json
+from kit.gpu import Gpu, to_json
 from kit.stack import assemble
 from kit.targets.loading import digests
 from kit.targets.sending import Outcome
 from kit.targets.stands import Place
+from kit.units import gib
 from kit.verbs.render import COMPOSE
 
 if TYPE_CHECKING:
@@ -74,11 +75,19 @@ class Files:
         stale += [r.setup for r in self.records if isinstance(r, Began) and r.setup not in ("", setup_of(wish))]
         if stale and not again:
             problem = f"{self.folder} holds results of another manifest, profile or card ({stale[0]})"
-            raise ManifestError(Problem(problem, "needed: another folder with -o, or --again to measure anew"))
+            needed = "needed: another folder with -o, or --again to measure anew"
+            raise ManifestError(Problem(problem, f"{needed}{self._less_free(wish.plan.gpu)}"))
         if again:
             for name in (RECORDS, BENCH):
                 (self.folder / name).unlink(missing_ok=True)
             self.records = []
+
+    def _less_free(self, gpu: Gpu) -> str:
+        """When other programs hold more of the card than in the beginning, the stacks are of another size."""
+        before = next((record.free_bytes for record in self.records if isinstance(record, Began)), 0)
+        if gpu.kind == "host" or before <= gpu.free_bytes:
+            return ""
+        return f"; {gib(before)} of the card were free then and {gib(gpu.free_bytes)} are now: end what holds the rest"
 
     def keep_raw(self, step: Step, outcome: Outcome) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Each process's JSON in two files: its sums, and (gzip) its lists of every request. Returns the names of the
@@ -143,6 +152,12 @@ def setup_of(wish: Wish) -> str:
 def digest_of(protocol: Protocol, trial: Trial) -> str:
     """16 hexadecimal digits that change with what is measured."""
     said = f"{protocol.name} {trial.stand.manifest.model_dump_json()} {replace(trial, stand=Stand('', None))!r}"  # type: ignore[arg-type]
+    return sha256(said.encode()).hexdigest()[:16]
+
+
+def load_digest(trial: Trial) -> str:
+    """16 hexadecimal digits that change with what is sent, and with the stack that it is sent to."""
+    said = f"{trial.stand.manifest.model_dump_json()} {trial.loads!r}"
     return sha256(said.encode()).hexdigest()[:16]
 
 

@@ -20,7 +20,7 @@ from kit.targets.loading import Loaders
 from kit.targets.looking import look
 from kit.targets.sending import Outcome, send
 from kit.targets.stands import Ground
-from kit.verbs.bench_files import Files, digest_of, load_seeds
+from kit.verbs.bench_files import Files, digest_of, load_digest, load_seeds
 from kit.verbs.inputs import LIVE, choose_gpu
 
 if TYPE_CHECKING:
@@ -56,7 +56,11 @@ class Work:
             return
         ran = self._start(protocol, step) if step.trial.stand.anew else self._measure(protocol, step)
         self.files.add(ran)
-        self.bar.done(run_line(protocol, step, ran), left(self.protocols, seen(self.files.records), self.ground.now))
+        self.bar.done(run_line(protocol, step, ran), self.left())
+
+    def left(self) -> float:
+        """Seconds until everything is done, as far as can be told."""
+        return left(self.protocols, seen(self.files.records, os.cpu_count() or 1), self.ground.now)
 
     def read_memory(self) -> None:
         """What the workers of the stack as given hold after their load."""
@@ -71,7 +75,7 @@ class Work:
             self.read_memory()
         self.bar.close()
         stood = self.ground.stand(stand)
-        if stood is not None and not (stand.key == AS_GIVEN and self.session.running):
+        if stood is not None and (self.ground.changed or not self.session.running):
             self.files.add(stood)
         self.files.keep_stack(stand, self.ground.place)
 
@@ -102,9 +106,13 @@ class Work:
         key = f"{protocol.name}.{trial.key}"
         if not trial.seconds or key in lines.sizes(self.files.records):
             return
-        began = time.monotonic()
+        began, load, digest = time.monotonic(), load_digest(trial), digest_of(protocol, trial)
+        like = next((r for r in self.files.records if isinstance(r, Looked) and r.load == load), None)
+        if like is not None:
+            self.files.add(replace(like, key=key, digest=digest, seconds=0.0))
+            return
         size, around = self._sized(trial, key)
-        self.files.add(Looked(key, digest_of(protocol, trial), size, time.monotonic() - began, around))
+        self.files.add(Looked(key, digest, size, time.monotonic() - began, around, load))
         self.bar.close()
         self.session.output.say(f"  looked at {key}: {look_words(trial, size)}")
 

@@ -15,7 +15,7 @@ from kit.bench import records as lines
 from kit.bench.gather import experiment
 from kit.bench.homes import at_home
 from kit.bench.records import Began, Told
-from kit.bench.telling import left, seen, words
+from kit.bench.telling import words
 from kit.bench.trials import AS_GIVEN, Protocol, Stand, Wish, schedule
 from kit.errors import KitError
 from kit.gpu import Gpu
@@ -40,10 +40,11 @@ PATIENCE = 60.0
 
 @dataclass(frozen=True)
 class Session:
-    """What one `bench` works with. `running`: the user's stack ran before."""
+    """What one `bench` works with. `folder` is that of its results; `running`: the user's stack ran before."""
 
     output: Output
     file: Path
+    folder: Path
     project: Project
     client: DockerClient
     gpu: Gpu
@@ -56,11 +57,11 @@ def walk(session: Session, protocols: Sequence[Protocol]) -> int:
     """Everything that is not done yet. Whatever ends it, what is done is kept and reported, and the user's stack is
     left as it was."""
     output, name = session.output, session.project.manifest.name
-    files = Files.at(session.options.output or session.project.folder / "bench")
+    files = Files.at(session.folder)
     files.check(protocols, session.wish, session.options.again)
     if not files.records:
         at = datetime.now(UTC).isoformat(timespec="seconds")
-        files.add(Began(at, secrets.randbits(20), setup_of(session.wish)))
+        files.add(Began(at, secrets.randbits(20), setup_of(session.wish), session.gpu.free_bytes))
     output.say(*told_lines(protocols, files.records, session.running))
     with loaders(session.client, name) as loads:
         environ = compose.variables(session.project.folder, os.environ)
@@ -80,7 +81,7 @@ def walk(session: Session, protocols: Sequence[Protocol]) -> int:
 def _go(session: Session, protocols: Sequence[Protocol], files: Files, ground: Ground, loads: Loaders) -> None:
     work = Work(session, protocols, files, ground, loads)
     work.look_ahead()
-    told = left(protocols, seen(files.records), ground.now)
+    told = work.left()
     session.output.say(f"what is left takes {words(told)}; Ctrl-C keeps what is done, the same command goes on")
     began = time.monotonic()
     for protocol in protocols:
@@ -94,7 +95,7 @@ def _go(session: Session, protocols: Sequence[Protocol], files: Files, ground: G
 
 def _place(session: Session, environ: Mapping[str, str]) -> Place:
     """Where the stacks are made. `environ` has the words of `.env` beside the user's stack too: they are everyone's."""
-    others = (session.options.output or session.project.folder / "bench") / "stack"
+    others = session.folder / "stack"
 
     def stand_files(stand: Stand, folder: Path) -> None:
         project = replace(session.project, manifest=stand.manifest)

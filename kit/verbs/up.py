@@ -78,6 +78,13 @@ def run(
     return _done(output, report, code)
 
 
+def pending(output: Output, project: Project, client: DockerClient) -> tuple[Operation, ...]:
+    """What `up` would begin or end now. Nothing is changed."""
+    printed = _to_print(Session(output, project, client, None))
+    _, operations = compose.decide(project.folder, client, os.environ, printed=printed)
+    return tuple(one for one in operations if one.verb in (*STARTING, *ENDING))
+
+
 def _done(output: Output, report: dict[str, Any], code: int) -> int:
     if output.as_json:
         output.json(report)

@@ -39,6 +39,18 @@ def counts(of: Trial) -> list[int]:
     return [one.count for one in of.loads]
 
 
+def test_a_group_on_two_stacks_sends_what_was_found_on_the_first() -> None:
+    there = Stand("another", HERE.manifest)
+    first, second = trial(load(8), key="a", group="g"), replace(trial(load(8), key="b", group="g"), stand=there)
+    alone = {"a": Size((100.0,), (2,))}
+    both = alone | {"b": Size((10.0,), (4,))}
+    for one in (first, second):
+        assert sized(one, both, (first, second)).loads == sized(first, alone, (first, second)).loads
+    beside = replace(second, stand=HERE)
+    assert counts(sized(first, both, (first, beside))) == [80]
+    assert counts(sized(second, {"b": Size((10.0,), (1,))}, (first, second))) == [80]
+
+
 def test_a_first_look_takes_every_place_twice() -> None:
     assert counts(first_look(trial(load(1), load(8), load(48)))) == [4, 16, 96]
     assert [one.processes for one in first_look(trial(load(8), load(48)), (1, 2)).loads] == [1, 2]

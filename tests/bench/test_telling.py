@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from kit.bench.records import Looked, Ran, Record, Stood
 from kit.bench.sizing import LOOK_SECONDS, Size, may_split
 from kit.bench.telling import (
-    A_WORKER,
+    A_TURN,
     AROUND,
+    COLD,
     FIXED,
     LOOK,
     ROUTER,
@@ -20,6 +21,7 @@ from kit.bench.telling import (
     only_router,
     seen,
     start_seconds,
+    turns,
     words,
 )
 from kit.bench.trials import Protocol, Stand, Step, Wish, schedule
@@ -57,13 +59,13 @@ def test_what_is_left_is_never_negative_and_is_nothing_only_at_the_end(done: set
 def took(step: Step, protocol: Protocol, now: Stand | None, looked: set[str]) -> tuple[list[Record], float]:
     """A step that takes exactly what is assumed of it: what is written down, and its seconds."""
     trial, records, seconds = step.trial, list[Record](), 0.0
-    workers = sum(model.replicas for model in trial.stand.manifest.models)
+    workers, start = sum(model.replicas for model in trial.stand.manifest.models), A_TURN * turns(trial.stand, 1)
     if trial.stand.anew:
-        return [replace(ran(step, A_WORKER * workers), started=1.0)], A_WORKER * workers
+        return [replace(ran(step, start), started=1.0)], start
     if now is None or now.key != trial.stand.key:
         near = now is not None and not now.anew and only_router(now, trial.stand)
-        seconds += ROUTER if near else A_WORKER * workers
-        records.append(Stood(trial.stand.key, seconds, 0 if near else workers))
+        seconds += ROUTER if near else start
+        records.append(Stood(trial.stand.key, seconds, 0 if near else workers, turns(trial.stand, 1)))
     name = f"{protocol.name}.{trial.key}"
     if trial.seconds and name not in looked:
         looked.add(name)
@@ -101,17 +103,33 @@ def test_any_benchmark_can_be_told_before_it_begins(made: Wish) -> None:
 def test_a_stack_that_stands_need_not_start() -> None:
     mine = [one for one in ALL if one.name == "router"]
     given_stand = mine[0].trials[0].stand
-    assert left(mine, seen([]), None) - left(mine, seen([]), given_stand) == 3 * A_WORKER
+    assert left(mine, seen([]), None) - left(mine, seen([]), given_stand) == 3 * A_TURN
 
 
 def test_what_was_seen_counts_more_than_what_was_assumed() -> None:
     (router,) = (one for one in ALL if one.name == "router")
     stand = router.trials[0].stand
-    assert start_seconds(stand, seen([])) == 3 * A_WORKER
-    assert start_seconds(stand, seen([Stood("another", 20, 2)])) == 30
-    assert start_seconds(stand, seen([Stood("another", 20, 2), Stood(stand.key, 50, 3), Stood(stand.key, 9, 0)])) == 50
+    assert start_seconds(stand, seen([])) == 3 * A_TURN
+    other = Stood("another", 20, 2, 2.0)
+    assert start_seconds(stand, seen([other])) == 30
+    assert start_seconds(stand, seen([other, Stood(stand.key, 50, 3, 3.0), Stood(stand.key, 9, 0)])) == 50
     slow = [Ran(f"router.{trial.key}.1", "d", 100.0) for trial in router.trials]
     assert left([router], seen(slow), stand) > left([router], seen([replace(one, seconds=10.0) for one in slow]), stand)
+
+
+@pytest.mark.parametrize(
+    ("start", "cores", "told"),
+    [
+        ("sequential", 64, 3), ("parallel", 64, 1), ("parallel", 6, 1), ("parallel", 4, 1.5), ("parallel", 2, 3),
+        ("parallel", 1, 3),
+    ],
+)  # fmt: skip
+def test_workers_that_start_at_once_take_turns_where_cores_are_few(start: str, cores: int, told: float) -> None:
+    stand = wish().given
+    mine = replace(stand, manifest=stand.manifest.model_copy(update={"start": start}))
+    assert len(mine.manifest.models) == 3 and turns(mine, cores) == told
+    assert start_seconds(mine, seen([Stood("another", 20, 2, 2.0)], cores)) == 10 * told
+    assert start_seconds(replace(mine, cold=True), seen([], cores)) == pytest.approx(A_TURN * COLD * told)
 
 
 def test_a_run_at_another_rate_is_not_taken_for_this_one() -> None:

@@ -25,6 +25,7 @@ pytestmark = pytest.mark.real
 TASKS = {"chat": "generate", "embed": "embed"}
 LONG = 600.0  # seconds; a start is 35 s on two idle cores, and these may be busy
 PATIENCE = 120.0  # seconds that an answer is given
+EVERY = 2.5  # seconds: a worker keeps a core busy for a second after each request, and there may be two cores
 
 
 def soon(what: Any) -> None:
@@ -73,7 +74,7 @@ def heart(tmp_path_factory: pytest.TempPathFactory, rows: list[Row]) -> Iterator
     with project(tmp_path_factory.mktemp("heart"), "cpu-demo") as walk, card_engine(sock(walk), 2.0) as walk.host:
         write(walk, "2k")
         walk.kit("up", "--no-verify").good()
-        with steady(walk.port, TASKS, patience=PATIENCE, every=1.0) as client:
+        with steady(walk.port, TASKS, patience=PATIENCE, every=EVERY) as client:
             soon(lambda: all(seen and seen[-1].good for seen in client.answers.values()))
             yield Heart(walk, client, rows)
 

@@ -8,15 +8,19 @@ from pathlib import Path
 import pytest
 
 from kit.bench.experiments import EXPERIMENTS
+from kit.bench.records import Began
 from kit.bench.trials import AS_GIVEN, EFFORTS, Effort
-from kit.gpu import host
+from kit.errors import TargetError
+from kit.gpu import from_size, host
+from kit.targets.steps import Operation
 from kit.units import GIB
-from kit.verbs.bench import Options, effort_of, that_plans, without_restart
+from kit.verbs.bench import Options, as_before, effort_of, refuse_changes, that_plans, without_restart
 from kit.verbs.inputs import choose_gpu, read_project
 from tests.bench.wishes import HOST, example, protocols
 from tests.typed import EXAMPLES, ROOT, kit
 
 DEMO = ROOT / "compose" / "cpu-demo" / "monogpu.yaml"
+LIMITS = "needed: ttft:500, tpot:50, e2el:5000"
 KNOWN = ", ".join(["all", *EXPERIMENTS])
 
 
@@ -41,6 +45,19 @@ KNOWN = ", ".join(["all", *EXPERIMENTS])
         (["sweep", "--rates", "-1"], "--rates -1 cannot be read; needed: requests a second, such as 1,2,4,8"),
         (["sweep", "--rates", "nan"], "--rates nan cannot be read; needed: requests a second, such as 1,2,4,8"),
         (["sweep", "--rates", "inf"], "--rates inf cannot be read; needed: requests a second, such as 1,2,4,8"),
+        (["sweep", "--levels", "1,2.5"], "--levels 1,2.5 cannot be read; needed: requests at once, such as 1,8,48"),
+        (["sweep", "--levels", "0,8"], "--levels 0,8 cannot be read; needed: requests at once, such as 1,8,48"),
+        (
+            ["sweep", "--levels", "1", "--rates", "2"],
+            "--levels and --rates say two kinds of sweep; needed: one of them",
+        ),
+        (["sweep", "--goodput", "ttft"], f"--goodput ttft cannot be read; {LIMITS}"),
+        (["sweep", "--goodput", "ttft:0"], f"--goodput ttft:0 cannot be read; {LIMITS}"),
+        (["sweep", "--goodput", "itl:5"], f"--goodput itl:5 cannot be read; {LIMITS}"),
+        (
+            ["sweep", "--goodput", "tpot:5", "--goodput", "tpot:9"],
+            "--goodput says one limit twice; needed: each of them once",
+        ),
         (["router", "nowhere.yaml"], "nowhere.yaml: no such file; `monogpu-kit init` writes one"),
         (
             ["policy", DEMO, "--policies", "fair,manual"],
@@ -77,6 +94,25 @@ def test_options_change_the_effort() -> None:
     assert made == replace(EFFORTS["quick"], rounds=1, restarts=1, inner=1, starts=1, seconds=1.5, concurrency=4)
     once: Effort = effort_of(Options(rounds=5, starts=2))
     assert (once.rounds, once.restarts, once.starts) == (5, 5, 2)
+
+
+def test_a_benchmark_goes_on_with_the_card_as_it_was_when_more_of_it_is_free_now() -> None:
+    card = from_size("16GiB")
+    began = Began("now", 1, "a card", card.free_bytes - GIB)
+    assert as_before([began], card) == replace(card, free_bytes=card.free_bytes - GIB)
+    assert as_before([began], replace(card, free_bytes=GIB)) == replace(card, free_bytes=GIB)
+    for nothing in ([], [Began("now", 1, "a card")]):
+        assert as_before(nothing, card) == card
+    assert as_before([Began("now", 1, "the host", GIB)], HOST) == HOST
+
+
+def test_what_runs_is_not_brought_up_to_date_behind_the_user_s_back() -> None:
+    refuse_changes(())
+    operations = [Operation("drain", "chat", "it is edited"), Operation("replace", "chat", "it is edited")]
+    with pytest.raises(TargetError) as raised:
+        refuse_changes(operations)
+    said = "what runs is not what the manifest says: chat; `monogpu-kit up` brings it up to date; with --restart"
+    assert str(raised.value) == f"{said} bench does it"
 
 
 # ---- what is left out

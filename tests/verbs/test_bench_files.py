@@ -16,14 +16,15 @@ from kit.bench.records import Began, Held, Looked, Record, Told, line
 from kit.bench.sizing import Size
 from kit.bench.trials import schedule
 from kit.errors import ManifestError, TargetError
+from kit.gpu import from_size
 from kit.targets.loading import Sent
 from kit.targets.sending import Outcome, Part
 from kit.targets.stands import Place
-from kit.units import MIB
-from kit.verbs.bench_files import Files, digest_of, load_seeds, setup_of
+from kit.units import GIB, MIB
+from kit.verbs.bench_files import Files, digest_of, load_digest, load_seeds, setup_of
 from kit.verbs.benching import Session
 from tests.bench.servejson import generated, steady
-from tests.bench.wishes import HOST, protocols
+from tests.bench.wishes import HOST, example, protocols
 from tests.verbs.benchfolder import bench_of, copied, do, folder_of, opened, ran, some
 
 
@@ -119,6 +120,29 @@ def test_results_of_another_card_are_refused(session: Session) -> None:
         files.check(some(session), other, again=False)
     less_free = replace(session.wish, plan=replace(session.wish.plan, gpu=replace(HOST, free_bytes=MIB)))
     files.check(some(session), less_free, again=False)
+
+
+def test_when_less_of_the_card_is_free_than_before_that_is_said(session: Session) -> None:
+    card = from_size("16GiB")
+    mine = replace(session.wish, plan=replace(session.wish.plan, gpu=card))
+    files = Files.at(folder_of(session))
+    files.add(Began("now", 1, "another card", card.free_bytes))
+    with pytest.raises(ManifestError, match="--again to measure anew$"):
+        files.check([], mine, again=False)
+    less = replace(mine, plan=replace(mine.plan, gpu=replace(card, free_bytes=12 * GIB)))
+    words = r"; 16\.00 GiB of the card were free then and 12\.00 GiB are now: end what holds the rest$"
+    with pytest.raises(ManifestError, match=words):
+        files.check([], less, again=False)
+
+
+def test_what_is_sent_alike_to_the_same_stack_needs_one_look() -> None:
+    made = protocols(example("trio-16gb", "standard"))
+    router = {trial.key: trial for trial in made["router"].trials}
+    alone = {trial.key: trial for trial in (*made["sweep"].trials, *made["together"].trials)}
+    name, most = router["through-1"].loads[0].name, made["router"].trials[0].loads[0].concurrency
+    same = (router[f"through-{most}"], alone[f"{name}-{most}"], alone[f"alone-{name}"])
+    assert len({load_digest(one) for one in same}) == 1
+    assert load_digest(router[f"direct-{most}"]) != load_digest(same[0])
 
 
 def test_again_forgets_what_was_measured(session: Session) -> None:

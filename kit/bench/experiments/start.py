@@ -13,9 +13,9 @@ ORDERS: tuple[Literal["sequential", "parallel"], ...] = ("sequential", "parallel
 
 
 def protocol(wish: Wish) -> Protocol:
-    """The whole stack, sequential and parallel; with its compile caches as they were left, and without them."""
+    """The whole stack, sequential and parallel; without its compile caches, and with those that a start has left."""
     trials, views, alone = [], [], unpinned(wish.plan.shares)
-    for cold in (False, True) if wish.effort.cold and wish.plan.gpu.kind != "host" else (False,):
+    for cold in (True, False) if wish.effort.cold and wish.plan.gpu.kind != "host" else (False,):
         word = "cold" if cold else "warm"
         stands = {start: _stand(wish, start, word, cold) for start in ORDERS[: 1 if alone else None]}
         trials += [Trial(stand.key, stand) for stand in stands.values()]

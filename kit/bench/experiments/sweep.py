@@ -13,12 +13,13 @@ VARIES = "the load: requests at once, or a second"
 
 
 def protocol(wish: Wish) -> Protocol:
-    """Every model alone, then all at once, at rising concurrency, or at the wished rates."""
+    """Every model alone, then all at once, at rising concurrency up to what it takes at once; or at the wished levels
+    or rates, whatever they are."""
     models = loadable(wish)
     axis = "requests a second" if wish.rates else "requests at once"
     loads = {model.name: load(wish, model) for model in models}
     most = max((one.concurrency for one in loads.values()), default=1)
-    places = wish.rates or tuple(float(level) for level in levels(most, wish.effort.levels))
+    places = wish.rates or tuple(float(level) for level in wish.levels or levels(most, wish.effort.levels))
     at_once = "together" if "together" not in loads else "all together"  # no name has a space in it
     groups: dict[str, tuple[Load, ...]] = {name: (one,) for name, one in loads.items()}
     if len(models) > 1:
@@ -27,7 +28,7 @@ def protocol(wish: Wish) -> Protocol:
     for name, mine in groups.items():
         arms = []
         for place in places:
-            if not wish.rates and place > max(one.concurrency for one in mine):
+            if not (wish.rates or wish.levels) and place > max(one.concurrency for one in mine):
                 continue
             key = f"{name}-{place:g}"
             trials.append(Trial(key, wish.given, tuple(_at(one, place, wish) for one in mine), wish.effort.seconds))
@@ -52,7 +53,7 @@ def levels(most: int, count: int) -> tuple[int, ...]:
 def _at(one: Load, place: float, wish: Wish) -> Load:
     if wish.rates:
         return replace(one, rate=place)
-    return replace(one, concurrency=min(int(place), one.concurrency))
+    return replace(one, concurrency=int(place) if wish.levels else min(int(place), one.concurrency))
 
 
 def _has_goodput(loads: tuple[Load, ...]) -> bool:
