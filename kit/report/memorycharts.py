@@ -9,6 +9,7 @@ from kit.bench.results import Bench, Footprint
 from kit.report.chartspecs import Part, Pile, Stack
 from kit.units import size
 
+MOSTLY = 0.9  # of the card, free before: what others hold is not worth a word
 TERMS = 5  # shown by name; the smaller ones are one part
 OTHER = "other"
 LEFT = "left"
@@ -26,11 +27,21 @@ def total(bench: Bench) -> int | None:
     return found if isinstance(found, int) and not isinstance(found, bool) and found > 0 else None
 
 
+def room(bench: Bench) -> tuple[int | None, str]:
+    """(where the card ends, in words too): where other programs held much of it before, at what they had left."""
+    whole, free = total(bench), bench.setup.card.get("free_bytes")
+    if whole is None:
+        return None, "the card's size is unknown"
+    if isinstance(free, int) and not isinstance(free, bool) and 0 < free < whole * MOSTLY:
+        return free, f"other programs left {size(free)} of the card's {size(whole)}"
+    return whole, f"the card ends at {size(whole)}"
+
+
 def memory_charts(bench: Bench) -> Iterator[Stack]:
     workers = [one for one in bench.memory if planned(one) > 0]
     if not workers:
         return
-    yield _card(workers, total(bench))
+    yield _card(workers, *room(bench))
     yield _workers(workers)
 
 
@@ -42,13 +53,12 @@ def off(footprint: Footprint) -> str:
     return f"{size(planned(footprint))} planned, {size(footprint.held)} held ({more:+.1%})"
 
 
-def _card(workers: Sequence[Footprint], whole: int | None) -> Stack:
+def _card(workers: Sequence[Footprint], whole: int | None, ends: str) -> Stack:
     bill = [(one.service, planned(one)) for one in workers]
     held = [(one.service, one.held) for one in workers]
     piles = [_pile("planned", bill, whole)]
     if any(count for _, count in held):
         piles.append(_pile("held", held, whole))
-    ends = f"the card ends at {size(whole)}" if whole else "the card's size is unknown"
     words = f"The card: {'; '.join(f'{pile.name}: {pile.words}' for pile in piles)}; {ends}."
     caption = f"by worker; {ends}"
     legend = tuple(name for name, _ in bill)

@@ -41,6 +41,15 @@ def test_a_card_of_unknown_size_has_no_end() -> None:
         assert all(part.name != "left" for pile in card.piles for part in pile.parts)
 
 
+def test_where_others_held_much_of_the_card_it_ends_at_what_they_left() -> None:
+    card, _ = memory_charts(bench(*TWO, free_bytes=10 * GIB))
+    assert card.total == 10 * GIB and card.caption == "by worker; other programs left 10.00 GiB of the card's 16.00 GiB"
+    assert card.piles[0].words == "5.00 GiB, 50%"
+    for little in (15 * GIB, 0, True, "10GiB"):
+        card, _ = memory_charts(bench(*TWO, free_bytes=little))
+        assert card.total == 16 * GIB and card.caption == "by worker; the card ends at 16.00 GiB"
+
+
 def test_the_largest_terms_have_names_and_the_rest_is_one_part() -> None:
     many = Footprint("chat", tuple((f"term {n}", n * GIB) for n in range(1, 9)), 40 * GIB)
     _, workers = memory_charts(bench(many))

@@ -127,7 +127,7 @@ def test_when_less_of_the_card_is_free_than_before_that_is_said(session: Session
     mine = replace(session.wish, plan=replace(session.wish.plan, gpu=card))
     files = Files.at(folder_of(session))
     files.add(Began("now", 1, "another card", card.free_bytes))
-    with pytest.raises(ManifestError, match="--again to measure anew$"):
+    with pytest.raises(ManifestError, match=r"--again to measure anew$"):
         files.check([], mine, again=False)
     less = replace(mine, plan=replace(mine.plan, gpu=replace(card, free_bytes=12 * GIB)))
     words = r"; 16\.00 GiB of the card were free then and 12\.00 GiB are now: end what holds the rest$"
