@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kit.bench import records as lines
+from kit.bench.measure import LEAST_SECONDS
 from kit.bench.records import Held, Looked, Ran
 from kit.bench.sizing import LOOK_SECONDS, Size, first_look, may_split, more, second_look, sized
 from kit.bench.telling import left, seen
@@ -26,6 +27,7 @@ from kit.verbs.inputs import LIVE, choose_gpu
 if TYPE_CHECKING:
     from kit.verbs.benching import Session
 
+LOOKS = 4  # at most, after the first
 PAUSE = 10.0  # seconds between a load that failed and the next try
 
 
@@ -121,10 +123,12 @@ class Work:
         cores = (os.cpu_count() or 1) // len(trial.loads)
         outcome = self._send(first_look(trial), f"{key}.look", key)
         size = _size_of(trial, outcome)
-        for again in range(3 if may_split(trial) else 0):
+        for again in range(LOOKS if may_split(trial) else 0):
             looked = second_look(trial, size, LOOK_SECONDS)
             outcome = self._send(looked, f"{key}.look{again}", key)
             size = _size_of(looked, outcome)
+            if outcome.sending < LEAST_SECONDS:  # it is faster than the first look said: too short to tell
+                continue
             wanted = [
                 more(load, cores) if outcome.is_saturated(i) else load.processes for i, load in enumerate(looked.loads)
             ]
