@@ -125,7 +125,7 @@ class Effort:
 
 
 EFFORTS = {
-    "quick": Effort(3, 2, 2, 2, concurrency=8, tokens=(64, 16), most_tokens=320, levels=2, prefixes=8, starts=1),
+    "quick": Effort(3, 2, 2, 2, concurrency=8, tokens=(64, 16), most_tokens=320, levels=2, prefixes=4, starts=1),
     "standard": Effort(3, 2, 2, 8),
     "full": Effort(5, 3, 2, 20, cold=True),
 }

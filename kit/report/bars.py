@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from kit.errors import printable
 from kit.report.chartspecs import Bars, Lane, Part, Pile, Row, Span, Stack, Timeline
 from kit.report.numbers import quantity
 from kit.report.palette import Palette
@@ -42,7 +43,7 @@ def _axes(paper: Sheet, top: float, high: float, most: float, unit: str) -> Axes
     axes.set_xlim(0, most)
     axes.set_yticks([])
     ticks = steps(most)
-    axes.set_xticks(ticks, [f"{said_short(ticks)[0]} {unit}", *said_short(ticks)[1:]])
+    axes.set_xticks(ticks, [f"{said_short(ticks)[0]} {printable(unit)}", *said_short(ticks)[1:]])
     axes.xaxis.get_ticklabels()[0].set_horizontalalignment("left")
     return axes
 

@@ -84,6 +84,10 @@ def test_an_unknown_arm_is_a_name_without_a_bar() -> None:
     assert svg(both).count("<path") < 2 * svg(replace(both, rows=(known, replace(known, name="two")))).count("<path")
 
 
+def test_a_unit_that_moves_the_cursor_is_drawn_without_it() -> None:
+    assert "\N{REPLACEMENT CHARACTER}" in svg(replace(EACH[Bars], unit="\x08"))
+
+
 @settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
 @given(BENCHES)
 def test_whatever_was_measured_is_drawn(bench: Bench) -> None:

@@ -31,6 +31,7 @@ def protocol(wish: Wish) -> Protocol:
         return Protocol("policy", QUESTION, VARIES, (), remarks=("no model here makes text",))
     share = share_of(wish, model)
     prefix = min(2048, share.context // 2, wish.effort.most_tokens // 2, share.context - SPARE - REST - OUTPUT)
+    output = min(OUTPUT, wish.effort.tokens[1])
     room = wish.plan.usable_bytes // REPLICAS // MIB * MIB
     if prefix < LEAST or room < footprint(share, 0):
         short = f"{model.name}'s context of {share.context} tokens has no room for a prefix"
@@ -46,14 +47,14 @@ def protocol(wish: Wish) -> Protocol:
     for name, share_of_cache in SETS.items():
         prefixes = max(round(holds * share_of_cache), 2)
         count = max(prefixes * ASKED, 3 * concurrency) // prefixes * prefixes
-        prompts = Prompts(prefix + REST, OUTPUT, prefix, prefixes)
+        prompts = Prompts(prefix + REST, output, prefix, prefixes)
         one = replace(load(wish, model, prompts, concurrency), count=count)
         trials += [Trial(f"{name}-{policy}", stand, (one,)) for policy, stand in stands.items()]
         arms = tuple((policy, f"{name}-{policy}", None) for policy in policies)
         condition = f"{prefixes} prefixes of {prefix} tokens; one cache holds about {holds}"
         views.append(View(f"{name} working set", condition, "req/s", "higher", Value("requests"), arms))
     held = (
-        f"two replicas of {model.name}, {concurrency} at once, {REST} tokens after the prefix, {OUTPUT} out",
+        f"two replicas of {model.name}, {concurrency} at once, {REST} tokens after the prefix, {output} out",
         "every run has prefixes of its own: what lies in the caches from before is of no use",
     )
     return Protocol("policy", QUESTION, VARIES, held, tuple(trials), tuple(views), wish.effort.rounds)
