@@ -14,10 +14,12 @@ from kit.bench.records import Stood
 from kit.bench.trials import AS_GIVEN, Stand
 from kit.errors import TargetError
 from kit.manifest import Manifest
+from kit.targets import compose
 from kit.targets.events import Watch, unwatched
 from kit.targets.stands import Ground, Place
 from kit.targets.wait import Clock
 from tests.planning import model
+from tests.typed import ROOT
 
 MANIFEST = Manifest.model_validate({"name": "test", "models": [model(), model("tiny", replicas=2)]})
 GIVEN = Stand(AS_GIVEN, MANIFEST)
@@ -76,6 +78,47 @@ def test_a_stack_that_does_not_come_up_or_does_not_answer_is_not_measured(broken
     with pytest.raises(TargetError, match="it does not answer"):
         made.stand(GIVEN)
     assert made.key() is None if broken == "bring" else made.now == GIVEN
+
+
+class Volumes:
+    """An Engine that has these volumes."""
+
+    def __init__(self, *names: str) -> None:
+        self.api, self.names = self, list(names)
+
+    def volumes(self) -> dict[str, Any]:
+        return {"Volumes": [{"Name": name} for name in self.names]}
+
+    def remove_volume(self, name: str) -> None:
+        self.names.remove(name)
+
+
+def with_volumes(example: str, engine: Volumes) -> Ground:
+    """A ground whose other stacks are an example's, under its name."""
+    folder = ROOT / "compose" / example
+    place = Place(
+        compose.read(folder, {}).name, folder, folder, lambda: None, lambda stand, folder: None, lambda folder: None
+    )
+    return Ground(cast(Any, engine), {}, place, cast(Any, None), watching, 60)
+
+
+WARM = Stand("sequential, warm", MANIFEST, anew=True)
+
+
+def test_a_warm_start_wants_the_caches_that_a_start_leaves() -> None:
+    assert with_volumes("trio-16gb", Volumes())._wants_caches(WARM)
+    assert with_volumes("trio-16gb", Volumes("trio_huggingface", "other_triton"))._wants_caches(WARM)
+    assert not with_volumes("trio-16gb", Volumes("trio_compiled-chat"))._wants_caches(WARM)
+
+
+def test_a_stack_without_compile_caches_is_always_warm() -> None:
+    assert not with_volumes("cpu-demo", Volumes())._wants_caches(WARM)
+
+
+def test_a_cold_start_has_none_of_its_own_caches_and_everything_else() -> None:
+    engine = Volumes("trio_compiled-chat", "trio_triton", "trio_huggingface", "other_compiled-chat")
+    with_volumes("trio-16gb", engine)._erase()
+    assert engine.names == ["trio_huggingface", "other_compiled-chat"]
 
 
 def test_where_nothing_stands_there_is_no_key() -> None:
