@@ -135,6 +135,16 @@ def figures_of(data: dict[str, Any]) -> Figures:
     return Figures(**{**data, **latencies})
 
 
+def began(records: Iterable[Record]) -> Began | None:
+    """The first line; None where nothing was written down."""
+    return next((record for record in records if isinstance(record, Began)), None)
+
+
+def alike(records: Iterable[Record], load: str) -> Looked | None:
+    """A look at the load of this digest; None where nobody looked at it."""
+    return next((record for record in records if isinstance(record, Looked) and record.load == load), None)
+
+
 def runs(records: Iterable[Record]) -> dict[str, Ran]:
     """Key -> run."""
     return {record.key: record for record in records if isinstance(record, Ran)}

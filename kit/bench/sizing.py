@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from math import ceil
 
 from kit.bench.load import Load
+from kit.bench.measure import LEAST_SECONDS
 from kit.bench.trials import Trial
 
 MOST_PROCESSES = 8
@@ -44,6 +45,17 @@ def more(load: Load, cores: int) -> int:
     """Twice as many processes, as far as it makes sense."""
     most = min(MOST_PROCESSES, max(cores // 2, 1), load.concurrency // (WORTH_SPLITTING // 4))
     return min(load.processes * 2, most) if load.concurrency >= WORTH_SPLITTING else load.processes
+
+
+def once_more(looked: Trial, sending: float, busy: Sequence[bool], cores: int) -> tuple[int, ...] | None:
+    """The processes of each load for another look; None when this one, of `sending` seconds, told enough. Too short a
+    look is taken again: the loads are faster than was known. `busy` says of each load whether its processes had no time
+    left: it gets more."""
+    now = tuple(load.processes for load in looked.loads)
+    if sending < LEAST_SECONDS:
+        return now
+    wanted = tuple(more(load, cores) if full else load.processes for load, full in zip(looked.loads, busy, strict=True))
+    return None if wanted == now else wanted
 
 
 def sized(trial: Trial, found: Mapping[str, Size], trials: Sequence[Trial]) -> Trial:

@@ -41,7 +41,7 @@ class Value:
 class Trial:
     """What is run again and again: its loads all at once, on its stand. `seconds` is how long each run should take:
     the loads' counts are set from a first look; 0 keeps the counts as they are. Trials of one `group` get the same
-    counts, the slowest of them taking `seconds`."""
+    counts, the slowest of them on the group's first stand taking `seconds`."""
 
     key: str
     stand: Stand

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING
 from kit import verify
 from kit.bench.records import Stood
 from kit.bench.results import Phase
-from kit.bench.telling import only_router, turns, workers
+from kit.bench.telling import only_router, workers
 from kit.bench.trials import AS_GIVEN, Stand
 from kit.errors import Problem, TargetError
 from kit.targets import compose
@@ -71,8 +70,7 @@ class Ground:
         self._up(stand)
         self.now = stand
         self.place.verify(self._folder(stand))
-        seconds = self.clock.now() - began
-        return Stood(stand.key, seconds, 0 if kept else workers(stand), turns(stand, os.cpu_count() or 1))
+        return Stood(stand.key, self.clock.now() - began, 0 if kept else workers(stand))
 
     def start(self, stand: Stand) -> tuple[float, tuple[Phase, ...]]:
         """From nothing until every name has answered: seconds, and each service's part of them. Where a warm start

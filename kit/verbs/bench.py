@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import inf
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from kit.bench.experiments import EXPERIMENTS
 from kit.bench.experiments.policy import NOT_FOR_MANY
-from kit.bench.records import Began, Record
+from kit.bench.records import Began, began
 from kit.bench.trials import AS_GIVEN, EFFORTS, Effort, Protocol, Wish
 from kit.errors import DoesNotFit, ManifestError, Problem, TargetError
 from kit.gpu import Gpu
@@ -62,15 +62,15 @@ def run(output: Output, file: Path, options: Options) -> int:
     policies = _policies(options.policies, project.manifest.router.engine)
     client = compose.connect(os.environ)
     running = [one for one in compose.status(project.manifest.name, client) if one.state == "running"]
-    folder = options.output or project.folder / "bench"
-    gpu = as_before(() if options.again else Files.at(folder).records, _card(project, client))
+    files = Files.at(options.output or project.folder / "bench")
+    gpu = as_before(None if options.again else began(files.records), _card(project, client))
     wish = Wish(planned_for(project, gpu), effort, options.model, options.goodput, rates, policies, levels)
     protocols = [that_plans(EXPERIMENTS[name].protocol(wish), project, gpu) for name in names]
     if running and not options.restart:
         refuse_changes(up.pending(output, project, client))
         protocols = [without_restart(protocol) for protocol in protocols]
-    session = benching.Session(output, file, folder, project, client, gpu, wish, options, bool(running))
-    return benching.walk(session, protocols)
+    session = benching.Session(output, file, project, client, gpu, wish, options, bool(running))
+    return benching.walk(session, protocols, files)
 
 
 def _card(project: Project, client: DockerClient) -> Gpu:
@@ -79,10 +79,10 @@ def _card(project: Project, client: DockerClient) -> Gpu:
     return held.apart_from(client, project.manifest.name, gpu)
 
 
-def as_before(records: Iterable[Record], gpu: Gpu) -> Gpu:
-    """The card as it was when this folder's first run began, while so much of it is free: what other programs give back
+def as_before(first: Began | None, gpu: Gpu) -> Gpu:
+    """The card as it was when the benchmark began, while so much of it is free: what other programs give back
     meanwhile changes no stack's size, and a benchmark goes on where it was."""
-    before = next((record.free_bytes for record in records if isinstance(record, Began)), 0)
+    before = first.free_bytes if first else 0
     return replace(gpu, free_bytes=before) if 0 < before < gpu.free_bytes and gpu.kind == "cuda" else gpu
 
 

@@ -55,7 +55,8 @@ class Files:
     @property
     def nonce(self) -> int:
         """The number that makes this benchmark's prompts its own."""
-        return next((record.nonce for record in self.records if isinstance(record, Began)), 0)
+        first = lines.began(self.records)
+        return first.nonce if first else 0
 
     def add(self, record: Record) -> None:
         """Written down at once, and for good."""
@@ -84,10 +85,11 @@ class Files:
 
     def _less_free(self, gpu: Gpu) -> str:
         """When other programs hold more of the card than in the beginning, the stacks are of another size."""
-        before = next((record.free_bytes for record in self.records if isinstance(record, Began)), 0)
-        if gpu.kind == "host" or before <= gpu.free_bytes:
+        first = lines.began(self.records)
+        if gpu.kind == "host" or first is None or first.free_bytes <= gpu.free_bytes:
             return ""
-        return f"; {gib(before)} of the card were free then and {gib(gpu.free_bytes)} are now: end what holds the rest"
+        free = f"{gib(first.free_bytes)} of the card were free then and {gib(gpu.free_bytes)} are now"
+        return f"; {free}: end what holds the rest"
 
     def keep_raw(self, step: Step, outcome: Outcome) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Each process's JSON in two files: its sums, and (gzip) its lists of every request. Returns the names of the
@@ -128,7 +130,7 @@ class Files:
             setup=_setup(session, self.folder),
             experiments=_in_order((*(one for one in before if one.name not in names), *found)),
             memory=_memory(session, self.records),
-            started=next((record.at for record in self.records if isinstance(record, Began)), ""),
+            started=first.at if (first := lines.began(self.records)) else "",
             told_seconds=told[-1].told if told else None,
             took_seconds=told[-1].took if told else None,
         )

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kit.bench import records as lines
-from kit.bench.measure import LEAST_SECONDS
 from kit.bench.records import Held, Looked, Ran
-from kit.bench.sizing import LOOK_SECONDS, Size, first_look, may_split, more, second_look, sized
-from kit.bench.telling import left, seen
+from kit.bench.sizing import LOOK_SECONDS, Size, first_look, may_split, once_more, second_look, sized
+from kit.bench.telling import left, seen, turns
 from kit.bench.trials import AS_GIVEN, Protocol, Stand, Step, Trial, schedule
 from kit.errors import TargetError
 from kit.gpu import Gpu, GpuError
@@ -35,10 +33,16 @@ class Work:
     """One step after another."""
 
     def __init__(
-        self, session: Session, protocols: Sequence[Protocol], files: Files, ground: Ground, loads: Loaders
+        self,
+        session: Session,
+        protocols: Sequence[Protocol],
+        files: Files,
+        ground: Ground,
+        loads: Loaders,
+        cores: int,
     ) -> None:
         self.session, self.protocols, self.files = session, protocols, files
-        self.ground, self.loads = ground, loads
+        self.ground, self.loads, self.cores = ground, loads, cores
         self.bar = Bar(session.output.progress(), sum(1 for p in protocols for _ in schedule(p)))
 
     def look_ahead(self) -> None:
@@ -62,7 +66,7 @@ class Work:
 
     def left(self) -> float:
         """Seconds until everything is done, as far as can be told."""
-        return left(self.protocols, seen(self.files.records, os.cpu_count() or 1), self.ground.now)
+        return left(self.protocols, seen(self.files.records, self.cores), self.ground.now)
 
     def read_memory(self) -> None:
         """What the workers of the stack as given hold after their load."""
@@ -78,7 +82,7 @@ class Work:
         self.bar.close()
         stood = self.ground.stand(stand)
         if stood is not None and (self.ground.changed or not self.session.running):
-            self.files.add(stood)
+            self.files.add(replace(stood, turns=turns(stand, self.cores)))
         self.files.keep_stack(stand, self.ground.place)
 
     def _start(self, protocol: Protocol, step: Step) -> Ran:
@@ -109,8 +113,7 @@ class Work:
         if not trial.seconds or key in lines.sizes(self.files.records):
             return
         began, load, digest = time.monotonic(), load_digest(trial), digest_of(protocol, trial)
-        like = next((r for r in self.files.records if isinstance(r, Looked) and r.load == load), None)
-        if like is not None:
+        if (like := lines.alike(self.files.records, load)) is not None:
             self.files.add(replace(like, key=key, digest=digest, seconds=0.0))
             return
         size, around = self._sized(trial, key)
@@ -120,21 +123,18 @@ class Work:
 
     def _sized(self, trial: Trial, key: str) -> tuple[Size, float]:
         """How fast it is and how many processes it takes to be that fast; and the seconds beside the last load."""
-        cores = (os.cpu_count() or 1) // len(trial.loads)
+        cores = self.cores // len(trial.loads)
         outcome = self._send(first_look(trial), f"{key}.look", key)
         size = _size_of(trial, outcome)
         for again in range(LOOKS if may_split(trial) else 0):
             looked = second_look(trial, size, LOOK_SECONDS)
             outcome = self._send(looked, f"{key}.look{again}", key)
             size = _size_of(looked, outcome)
-            if outcome.sending < LEAST_SECONDS:  # it is faster than the first look said: too short to tell
-                continue
-            wanted = [
-                more(load, cores) if outcome.is_saturated(i) else load.processes for i, load in enumerate(looked.loads)
-            ]
-            if tuple(wanted) == size.processes:
+            busy = [outcome.is_saturated(i) for i in range(len(looked.loads))]
+            processes = once_more(looked, outcome.sending, busy, cores)
+            if processes is None:
                 break
-            size = replace(size, processes=tuple(wanted))
+            size = replace(size, processes=processes)
         return size, outcome.seconds - outcome.sending
 
     def _send(self, trial: Trial, seed: str, what: str) -> Outcome:

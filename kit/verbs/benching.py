@@ -40,11 +40,10 @@ PATIENCE = 60.0
 
 @dataclass(frozen=True)
 class Session:
-    """What one `bench` works with. `folder` is that of its results; `running`: the user's stack ran before."""
+    """What one `bench` works with. `running`: the user's stack ran before."""
 
     output: Output
     file: Path
-    folder: Path
     project: Project
     client: DockerClient
     gpu: Gpu
@@ -53,11 +52,10 @@ class Session:
     running: bool
 
 
-def walk(session: Session, protocols: Sequence[Protocol]) -> int:
+def walk(session: Session, protocols: Sequence[Protocol], files: Files) -> int:
     """Everything that is not done yet. Whatever ends it, what is done is kept and reported, and the user's stack is
     left as it was."""
     output, name = session.output, session.project.manifest.name
-    files = Files.at(session.folder)
     files.check(protocols, session.wish, session.options.again)
     if not files.records:
         at = datetime.now(UTC).isoformat(timespec="seconds")
@@ -65,7 +63,7 @@ def walk(session: Session, protocols: Sequence[Protocol]) -> int:
     output.say(*told_lines(protocols, files.records, session.running))
     with loaders(session.client, name) as loads:
         environ = compose.variables(session.project.folder, os.environ)
-        place, timeout = _place(session, environ), session.options.timeout
+        place, timeout = _place(session, files.folder / "stack", environ), session.options.timeout
         ground = Ground(session.client, environ, place, loads, lambda: Watcher(output.progress()), timeout)
         try:
             _go(session, protocols, files, ground, loads)
@@ -79,7 +77,7 @@ def walk(session: Session, protocols: Sequence[Protocol]) -> int:
 
 
 def _go(session: Session, protocols: Sequence[Protocol], files: Files, ground: Ground, loads: Loaders) -> None:
-    work = Work(session, protocols, files, ground, loads)
+    work = Work(session, protocols, files, ground, loads, os.cpu_count() or 1)
     work.look_ahead()
     told = work.left()
     session.output.say(f"what is left takes {words(told)}; Ctrl-C keeps what is done, the same command goes on")
@@ -93,9 +91,9 @@ def _go(session: Session, protocols: Sequence[Protocol], files: Files, ground: G
         files.add(Told(told, time.monotonic() - began))
 
 
-def _place(session: Session, environ: Mapping[str, str]) -> Place:
-    """Where the stacks are made. `environ` has the words of `.env` beside the user's stack too: they are everyone's."""
-    others = session.folder / "stack"
+def _place(session: Session, others: Path, environ: Mapping[str, str]) -> Place:
+    """Where the stacks are made: the user's beside the manifest, the `others` in a folder of theirs. `environ` has the
+    words of `.env` beside the user's stack too: they are everyone's."""
 
     def stand_files(stand: Stand, folder: Path) -> None:
         project = replace(session.project, manifest=stand.manifest)

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kit.bench.load import Load, Prompts
+from kit.bench.measure import LEAST_SECONDS
 from kit.bench.sizing import (
     MOST_PROCESSES,
     WORTH_SPLITTING,
@@ -15,6 +16,7 @@ from kit.bench.sizing import (
     first_look,
     may_split,
     more,
+    once_more,
     second_look,
     sized,
 )
@@ -49,6 +51,14 @@ def test_a_group_on_two_stacks_sends_what_was_found_on_the_first() -> None:
     beside = replace(second, stand=HERE)
     assert counts(sized(first, both, (first, beside))) == [80]
     assert counts(sized(second, {"b": Size((10.0,), (1,))}, (first, second))) == [80]
+
+
+def test_a_look_is_taken_again_when_it_was_too_short_or_its_processes_too_few() -> None:
+    two = trial(load(48, processes=1), load(8, processes=1))
+    assert once_more(two, LEAST_SECONDS / 2, (True, True), 32) == (1, 1)
+    assert once_more(two, LEAST_SECONDS, (True, True), 32) == (2, 1)
+    assert once_more(two, LEAST_SECONDS, (False, True), 32) is None
+    assert once_more(two, LEAST_SECONDS, (True, True), 2) is None
 
 
 def test_a_first_look_takes_every_place_twice() -> None:

@@ -60,7 +60,7 @@ def ground(yard: Yard) -> Ground:
 def test_the_user_s_stack_is_brought_up_verified_and_timed_once() -> None:
     yard = Yard()
     made = ground(yard)
-    assert made.stand(GIVEN) == Stood(AS_GIVEN, 35, 3, 3.0)
+    assert made.stand(GIVEN) == Stood(AS_GIVEN, 35, 3)
     assert made.stand(GIVEN) is None
     assert yard.done == ["bring", "verify given"] and made.now == GIVEN
 

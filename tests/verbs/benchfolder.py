@@ -38,8 +38,7 @@ def opened(folder: Path, change: str = "") -> Session:
     project = read_project(file)
     wish = Wish(planned_for(project, HOST), EFFORTS["quick"])
     output = Output(io.StringIO(), io.StringIO())
-    results, engine = project.folder / "bench", cast(Any, Engine())
-    return Session(output, file, results, project, engine, HOST, wish, Options(profile="quick"), False)
+    return Session(output, file, project, cast(Any, Engine()), HOST, wish, Options(profile="quick"), False)
 
 
 class Engine:

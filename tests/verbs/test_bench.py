@@ -99,11 +99,11 @@ def test_options_change_the_effort() -> None:
 def test_a_benchmark_goes_on_with_the_card_as_it_was_when_more_of_it_is_free_now() -> None:
     card = from_size("16GiB")
     began = Began("now", 1, "a card", card.free_bytes - GIB)
-    assert as_before([began], card) == replace(card, free_bytes=card.free_bytes - GIB)
-    assert as_before([began], replace(card, free_bytes=GIB)) == replace(card, free_bytes=GIB)
-    for nothing in ([], [Began("now", 1, "a card")]):
+    assert as_before(began, card) == replace(card, free_bytes=card.free_bytes - GIB)
+    assert as_before(began, replace(card, free_bytes=GIB)) == replace(card, free_bytes=GIB)
+    for nothing in (None, Began("now", 1, "a card")):
         assert as_before(nothing, card) == card
-    assert as_before([Began("now", 1, "the host", GIB)], HOST) == HOST
+    assert as_before(Began("now", 1, "the host", GIB), HOST) == HOST
 
 
 def test_what_runs_is_not_brought_up_to_date_behind_the_user_s_back() -> None:

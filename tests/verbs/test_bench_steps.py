@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -68,7 +67,7 @@ def looked(folder: Path, worker: Worker) -> Looked:
     session = copied(folder)
     files = Files.at(folder_of(session))
     made = protocols(example("trio-16gb", "standard"))["router"]
-    work = Work(session, [made], files, cast(Any, Ground()), cast(Any, worker))
+    work = Work(session, [made], files, cast(Any, Ground()), cast(Any, worker), 32)
     trial: Trial = made.trials[0]
     assert trial.loads[0].concurrency == AT_ONCE
     work._look(made, trial)
@@ -84,8 +83,7 @@ def test_a_worker_that_is_faster_than_the_first_look_said_is_looked_at_again(tmp
     assert seconds[0] < LEAST_SECONDS <= seconds[-1] and len(worker.asked) == 3
 
 
-def test_a_process_that_cannot_keep_up_gets_another_beside_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "cpu_count", lambda: 32)
+def test_a_process_that_cannot_keep_up_gets_another_beside_it(tmp_path: Path) -> None:
     worker = Worker(all=150, each=100)
     found = looked(tmp_path, worker)
     assert found.size.processes == (2,) and list(found.size.rates) == pytest.approx([150])
@@ -109,7 +107,7 @@ def test_what_was_looked_at_is_not_looked_at_again(tmp_path: Path) -> None:
     files = Files.at(folder_of(session))
     made = protocols(example("trio-16gb", "standard"))
     mine = [made["router"], made["sweep"], made["together"]]
-    work = Work(session, mine, files, cast(Any, Ground()), cast(Any, worker))
+    work = Work(session, mine, files, cast(Any, Ground()), cast(Any, worker), 32)
     alike = [
         (protocol, trial)
         for protocol in mine
