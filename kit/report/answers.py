@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -89,7 +89,16 @@ def summary(experiment: Experiment) -> tuple[Answer, ...]:
     curves = [best for one in experiment.comparisons if one.kind == "curve" and (best := peak(one))]
     said = [answer for comparison in experiment.comparisons for answer in answers(comparison)]
     found = (*_few(curves, curves), *_few(said, _largest(said)))
-    return found or (Answer("", "not measured", "", "; ".join(experiment.remarks)),)
+    return found or tuple(_alone(experiment)) or (Answer("", "not measured", "", "; ".join(experiment.remarks)),)
+
+
+def _alone(experiment: Experiment) -> Iterator[Answer]:
+    """Arms that nothing was measured beside."""
+    for comparison in experiment.comparisons:
+        for arm in comparison.arms:
+            if arm.runs:
+                subject = f"{comparison.name}: {arm.name}, with nothing to compare it with"
+                yield Answer("", quantity(arm.median, comparison.unit), "", subject)
 
 
 def _few(all_: Sequence[Answer], important: Sequence[Answer]) -> list[Answer]:

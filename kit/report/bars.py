@@ -34,6 +34,8 @@ LANE, SPAN = 26.0, 28.0  # the name of a start, one of its services
 PILE = 54.0
 SCALE = 30.0  # below the rows
 SWATCH = 18.0
+BOLD = 1.1  # times as wide
+GAP = 12.0  # between a name and what is said of it
 
 
 def _axes(paper: Sheet, top: float, high: float, most: float, unit: str) -> Axes:
@@ -57,8 +59,8 @@ def _rule(paper: Sheet, axes: Axes, middle: float, high: float) -> None:
 
 def _head(paper: Sheet, top: float, name: str, said: str) -> None:
     """A row's name at the left and what there is to say of it at the right."""
-    shown = clipped(said, INNER * 0.7, SMALL)
-    paper.text(EDGE, top, clipped(name, INNER - width(shown, SMALL) - 12), weight="bold")
+    shown = clipped(said, INNER - min(BOLD * width(name), 0.3 * INNER) - GAP, SMALL)
+    paper.text(EDGE, top, clipped(name, INNER - width(shown, SMALL) - GAP), weight="bold")
     paper.text(WIDTH - EDGE, top, shown, size=SMALL, ha="right")
 
 

@@ -43,12 +43,14 @@ class Block:
     several: bool
     tables: tuple[Table, ...]
     runs: Table | None
+    runs_said: str
     commands: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Section:
-    """One experiment. `without` says what there is where no verdict is: curves, or nothing."""
+    """One experiment. `without` says what there is where no verdict is: curves, one arm alone,
+    or nothing."""
 
     id: str
     name: str
@@ -123,13 +125,20 @@ def _section(n: int, experiment: Experiment, id_: str, pictures: Mapping[Place, 
         question=experiment.question,
         answers=summary(experiment),
         tallies=tallies(experiment),
-        without="curves" if any(one.kind == "curve" for one in experiment.comparisons) else "not measured",
+        without=_without(experiment),
         varies=experiment.varies,
         held=experiment.held,
         figures=pictures.get((n, None), ()),
         blocks=tuple(_blocks(n, experiment, pictures)),
         remarks=experiment.remarks,
     )
+
+
+def _without(experiment: Experiment) -> str:
+    """What stands in the place of the verdicts where there are none."""
+    if any(one.kind == "curve" for one in experiment.comparisons):
+        return "curves"
+    return "not compared" if any(arm.runs for one in experiment.comparisons for arm in one.arms) else "not measured"
 
 
 def _blocks(n: int, experiment: Experiment, pictures: Mapping[Place, tuple[Figure, ...]]) -> Iterator[Block]:
@@ -146,6 +155,7 @@ def _blocks(n: int, experiment: Experiment, pictures: Mapping[Place, tuple[Figur
 
 def _block(comparison: Comparison, figures: tuple[Figure, ...], again: bool) -> Block:
     tables = (arms_table(comparison), None if again else figures_table(comparison))
+    runs = runs_table(comparison)
     commands = dict.fromkeys(line for arm in comparison.arms for run in arm.runs for line in run.commands)
     return Block(
         title=comparison.name,
@@ -153,9 +163,16 @@ def _block(comparison: Comparison, figures: tuple[Figure, ...], again: bool) -> 
         figures=figures,
         several=len(figures) != 1,
         tables=tuple(table for table in tables if table),
-        runs=None if again else runs_table(comparison),
+        runs=None if again else runs,
+        runs_said=_runs_said(len(runs.rows), bool(commands)) if runs else "",
         commands=() if again else tuple(commands),
     )
+
+
+def _runs_said(count: int, commands: bool) -> str:
+    if count == 1:
+        return "1 run and its commands" if commands else "1 run"
+    return f"{count} runs and their commands" if commands else f"{count} runs"
 
 
 def _title(setup: Setup) -> str:
@@ -197,8 +214,16 @@ def _card(setup: Setup, whole: int | None) -> Iterator[Term]:
             yield "memory", f"{size(whole)} ({whole:,} bytes)"
         elif key == "free_bytes" and isinstance(value, int):
             yield "free before", size(value)
+        elif key == "processes" and isinstance(value, list):
+            yield from (("held by others", _process(one)) for one in value if isinstance(one, dict))
         elif value not in (None, [], ""):
             yield key.replace("_", " "), _text(value)
+
+
+def _process(one: Mapping[str, Any]) -> str:
+    """`"python3 (pid 1476), 116.29 GiB"`; what the driver did not show is unknown."""
+    name, pid, held = one.get("name") or UNKNOWN, one.get("pid", UNKNOWN), one.get("bytes")
+    return f"{name} (pid {pid}), {size(held) if isinstance(held, int) and held else UNKNOWN}"
 
 
 def _text(value: Any) -> str:

@@ -52,6 +52,13 @@ def test_an_experiment_that_was_left_out_says_why() -> None:
     assert [(one.strong, one.subject) for one in summary(left_out)] == [("not measured", left_out.remarks[0])]
 
 
+def test_an_arm_that_was_measured_alone_is_told_though_there_is_nothing_to_compare_it_with() -> None:
+    alone = Experiment("start", "?", "order", (), (compared("cold start", "", "sequential 319", "s"),))
+    assert [(one.strong, one.subject) for one in summary(alone)] == [
+        ("319 s", "cold start: sequential, with nothing to compare it with")
+    ]
+
+
 @pytest.mark.parametrize(
     ("ratio", "better", "found"),
     [(2.0, "higher", "better"), (0.5, "higher", "worse"), (2.0, "lower", "worse"), (0.5, "lower", "better")],

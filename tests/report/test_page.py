@@ -131,6 +131,25 @@ def test_an_experiment_without_verdicts_says_what_it_has() -> None:
     assert [(section.without, section.tallies) for section in sections] == [("curves", ()), ("not measured", ())]
 
 
+def test_an_arm_measured_alone_has_no_verdict_and_is_not_called_unmeasured() -> None:
+    whole = EXAMPLE.experiments[1]
+    comparison = whole.comparisons[0]
+    first = replace(comparison.arms[0], runs=comparison.arms[0].runs[:1])
+    alone = replace(whole, comparisons=(replace(comparison, arms=(first,), verdicts=()),))
+    (section,) = made(replace(EXAMPLE, experiments=(alone,))).sections
+    assert section.without == "not compared" and section.answers[0].strong != "not measured"
+    assert section.blocks[0].runs_said == "1 run and its commands"
+
+
+def test_what_others_held_of_the_card_is_told_in_words() -> None:
+    held = [{"pid": 7, "name": "python3", "bytes": 3 * 2**30}, {"pid": 8, "name": None, "bytes": None}]
+    setup = replace(EXAMPLE.setup, card={**EXAMPLE.setup.card, "processes": held})
+    terms = [term for listed in made(replace(EXAMPLE, setup=setup)).setup for term in listed.terms]
+    assert [said for what, said in terms if what == "held by others"] == [
+        "python3 (pid 7), 3.00 GiB", "unknown (pid 8), unknown",
+    ]  # fmt: skip
+
+
 def blocks(name: str) -> tuple[Block, ...]:
     return next(section.blocks for section in made(EXAMPLE).sections if section.name == name)
 
