@@ -77,9 +77,14 @@ apt_install() {
 # shellcheck disable=SC2016  # apt fills in $(REPO_URI)
 debian_mirror() { apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Origin: Debian' 'Label: Debian' 2> /dev/null | head -n 1; }
 
+# As somebody's Ctrl-C would: tests then remove the containers that they started. Whoever takes longer than a minute is killed.
 stop_jobs() {
-  local pid
-  for pid in "${job_pid[@]}"; do kill -TERM -- "-$pid" 2> /dev/null || true; done
+  local pid tenths=0
+  for pid in "${job_pid[@]}"; do kill -INT -- "-$pid" 2> /dev/null || true; done
+  for pid in "${job_pid[@]}"; do
+    while kill -0 -- "-$pid" 2> /dev/null && [ $((tenths += 1)) -lt 600 ]; do sleep 0.1; done
+    kill -TERM -- "-$pid" 2> /dev/null || true
+  done
 }
 trap stop_jobs EXIT
 trap 'exit 130' INT
