@@ -213,6 +213,14 @@ def test_models_that_make_text_have_latencies_and_vectors_have_none_of_tokens(fi
             assert 0 < found.e2el.p50 <= found.e2el.p90 <= found.e2el.p99
 
 
+def test_what_each_service_used_of_the_cores_is_known(finished: Left) -> None:
+    for key, ran in finished.ran.items():
+        if ran.models:
+            assert ran.cpu["router"] >= 0 and sum(ran.cpu.values()) > 0, key
+    told = [one for one in finished.experiment("router").remarks if "at once: the router used" in one]
+    assert len(told) == 2
+
+
 def test_policies_are_compared_on_three_working_sets(finished: Left) -> None:
     policy = finished.experiment("policy")
     assert [one.name for one in policy.comparisons] == [f"{n} working set" for n in ("small", "medium", "large")]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from statistics import median
 
 from kit.bench.measure import together
 from kit.bench.records import Ran
@@ -12,6 +13,7 @@ from kit.bench.statistics import arm, verdict
 from kit.bench.trials import Protocol, Value, View, schedule
 
 SIDE_BY_SIDE = 0.8
+DOORS = ("router", "front")  # the services that a request passes on its way to a worker
 
 
 def experiment(protocol: Protocol, ran: Mapping[str, Ran]) -> Experiment:
@@ -19,7 +21,7 @@ def experiment(protocol: Protocol, ran: Mapping[str, Ran]) -> Experiment:
     comparisons = [_comparison(view, protocol, ran) for view in protocol.views]
     found = tuple(one for one in comparisons if one.arms)
     made = Experiment(protocol.name, protocol.question, protocol.varies, protocol.held, found, protocol.remarks)
-    seen = (*_failures(protocol, ran), *_overlaps(protocol, ran), *fairness(made))
+    seen = (*_failures(protocol, ran), *_overlaps(protocol, ran), *_router_cores(protocol, ran), *fairness(made))
     return replace(made, remarks=(*made.remarks, *seen))
 
 
@@ -43,7 +45,7 @@ def _arm(view: View, protocol: Protocol, name: str, trial: str, x: float | None,
 
 def _run(key: str, round: int, value: float, ran: Ran) -> Run:
     total = together(ran.models) if len(ran.models) > 1 else None
-    return Run(key, round, value, ran.seconds, ran.models, total, ran.phases, ran.raw, ran.commands)
+    return Run(key, round, value, ran.seconds, ran.models, total, ran.phases, ran.raw, ran.commands, ran.cpu)
 
 
 def value_of(ran: Ran, value: Value) -> float | None:
@@ -81,6 +83,27 @@ def _overlaps(protocol: Protocol, ran: Mapping[str, Ran]) -> tuple[str, ...]:
     if not told or min(told) >= SIDE_BY_SIDE:
         return ()
     return (f"in one run the models were loaded side by side for {min(told):.0%} of the time only",)
+
+
+def _router_cores(protocol: Protocol, ran: Mapping[str, Ran]) -> Iterator[str]:
+    """For `router`: what it takes of the machine's cores, which is a cost where they are few."""
+    for trial in protocol.trials if protocol.name == "router" else ():
+        steps = [step for step in schedule(protocol) if step.trial.key == trial.key and step.key in ran]
+        if trial.loads[0].door == "router" and (told := [one for step in steps if (one := _cores(ran[step.key]))]):
+            each, used, by_workers = (median(values) for values in zip(*told, strict=True))
+            yield (
+                f"{trial.loads[0].concurrency} at once: the router used {used:.2f} cores, {each:.3f} ms of CPU for"
+                f" each token; the workers used {by_workers:.2f}"
+            )
+
+
+def _cores(run: Ran) -> tuple[float, float, float] | None:
+    """(milliseconds of the router's CPU for each token, its cores, the other services' cores); None where unknown."""
+    tokens = sum(figures.tokens for figures in run.models.values()) * run.sending
+    router = sum(used for service, used in run.cpu.items() if service in DOORS)
+    if not (tokens and router):
+        return None
+    return router / tokens * 1e3, router / run.sending, (sum(run.cpu.values()) - router) / run.sending
 
 
 def fairness(one: Experiment) -> tuple[str, ...]:

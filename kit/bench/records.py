@@ -19,7 +19,7 @@ from kit.errors import Problem, TargetError
 class Ran:
     """A run. `digest` is that of what was asked, `seconds` with everything around the load, `sending` of the load
     alone, `overlap` for what part of it all processes were at it, `started` how long the stack took to start, for a
-    trial that starts it."""
+    trial that starts it, `cpu` the seconds of CPU that each service used meanwhile, where that is known."""
 
     key: str
     digest: str
@@ -31,6 +31,7 @@ class Ran:
     phases: tuple[Phase, ...] = ()
     raw: tuple[str, ...] = ()
     commands: tuple[str, ...] = ()
+    cpu: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

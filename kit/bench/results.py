@@ -52,7 +52,8 @@ class Phase:
 @dataclass(frozen=True)
 class Run:
     """One measurement of an arm. `value` is what the comparison compares; `models` holds each model's figures;
-    `raw` names the files with the load's own JSON; `seconds` is how long the run took."""
+    `raw` names the files with the load's own JSON; `seconds` is how long the run took, `cpu` the seconds of CPU that
+    each service used meanwhile, where that is known."""
 
     key: str
     round: int
@@ -63,6 +64,7 @@ class Run:
     phases: tuple[Phase, ...] = ()
     raw: tuple[str, ...] = ()
     commands: tuple[str, ...] = ()
+    cpu: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

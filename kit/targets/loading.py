@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from kit.bench.load import tokenizer_of
 from kit.errors import Problem, TargetError
 from kit.stack import WORKERS
+from kit.targets import usage
 from kit.targets.engine import told
 from kit.targets.inside import container_of
 from kit.targets.running import status
@@ -128,6 +129,10 @@ class Loaders:
                 inside = self.client.api.inspect_container(one.container)["HostConfig"]["PortBindings"]
                 return f"http://{one.service}:{next(iter(inside)).partition('/')[0]}"
         raise TargetError(Problem(f"the router of {self.project} does not run", "`monogpu-kit up` starts it"))
+
+    def cpu(self) -> dict[str, float]:
+        """Service of the stack -> the seconds of CPU that it has used. Raises TargetError."""
+        return usage.cpu(self.client, self.project)
 
     def _make(self, service: str) -> str:
         worker = self.client.api.inspect_container(container_of(self.client, self.project, service))

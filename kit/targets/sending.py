@@ -15,6 +15,7 @@ from kit.bench.measure import Answer, figures, overlap, parse, saturated
 from kit.bench.results import Figures
 from kit.bench.trials import Trial
 from kit.targets.loading import Loaders, Sent
+from kit.targets.usage import between
 
 _BAR = re.compile(r"(\d+)/(\d+) \[")
 Progress = Callable[[int, int], None]
@@ -33,10 +34,12 @@ class Part:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a trial's loads left, in their order; `seconds` with everything around them."""
+    """What a trial's loads left, in their order; `seconds` with everything around them; `cpu` is what each service of
+    the stack used of this machine's cores meanwhile, in seconds."""
 
     parts: tuple[tuple[Part, ...], ...]
     seconds: float
+    cpu: Mapping[str, float]
 
     @property
     def figures(self) -> dict[str, Figures]:
@@ -64,13 +67,14 @@ def send(trial: Trial, loaders: Loaders, key: str | None, progress: Progress) ->
     flat = [(i, one) for i, load in enumerate(trial.loads) for one in load.split()]
     for load in trial.loads:
         loaders.prepare(load.service)
-    began = time.monotonic()
+    before, began = loaders.cpu(), time.monotonic()
     jobs = [(lambda n=n, one=one: _send(one, n, loaders, door, key, counted)) for n, (_, one) in enumerate(flat)]
     done = at_once(jobs)
+    seconds, used = time.monotonic() - began, between(before, loaders.cpu())
     parts = tuple(
         tuple(part for (i, _), part in zip(flat, done, strict=True) if i == index) for index in range(len(trial.loads))
     )
-    return Outcome(parts, time.monotonic() - began)
+    return Outcome(parts, seconds, used)
 
 
 def _send(one: Load, number: int, loaders: Loaders, door: str, key: str | None, counted: _Counted) -> Part:

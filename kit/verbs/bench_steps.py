@@ -101,7 +101,7 @@ class Work:
         digest = digest_of(protocol, step.trial)
         return Ran(
             step.key, digest, outcome.seconds, outcome.sending, outcome.overlap, outcome.figures,
-            raw=raw, commands=commands,
+            raw=raw, commands=commands, cpu=dict(outcome.cpu),
         )  # fmt: skip
 
     def _sizes(self, protocol: Protocol) -> dict[str, Size]:

@@ -149,6 +149,29 @@ def test_models_that_were_not_loaded_side_by_side_are_said(
     assert experiment(ALL["together"], known | {alone.key: alone}).remarks == said
 
 
+def used(key: str, seconds: float, **cpu: float) -> dict[str, Ran]:
+    """8 s of 100 tokens a second."""
+    return {key: replace(ran(key), sending=seconds, cpu=cpu)}
+
+
+def test_what_the_router_takes_of_the_cores_is_said_where_it_is_known() -> None:
+    known = (
+        used("router.through-32.1", 8.0, router=0.4, chat=8.0, small=0.4)
+        | used("router.through-32.2", 8.0, router=0.8, chat=10.0)
+        | used("router.through-32.3", 8.0, router=4.0, front=4.0, chat=16.0)
+        | used("router.direct-32.1", 8.0, router=0.1, chat=8.0)
+        | used("router.through-1.1", 8.0, chat=8.0)
+    )
+    assert experiment(ALL["router"], known).remarks == (
+        "32 at once: the router used 0.10 cores, 1.000 ms of CPU for each token; the workers used 1.25",
+    )
+
+
+def test_of_other_experiments_the_router_s_cores_are_not_said() -> None:
+    known = used("sweep.chat-1.1", 8.0, router=0.4, chat=8.0)
+    assert experiment(ALL["sweep"], known).remarks == ()
+
+
 def test_what_the_protocol_remarks_stays() -> None:
     protocol = replace(ALL["router"], remarks=("something is left out",))
     assert experiment(protocol, done(protocol)).remarks == ("something is left out",)

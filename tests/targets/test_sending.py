@@ -50,6 +50,10 @@ class Pretended:
         made = embedded if told["--backend"] == "openai-embeddings" else generated
         return Sent(made(steady(1000, count, every=1.0)), 2.0, (0.9,) * 100, 0.25)
 
+    def cpu(self) -> dict[str, float]:
+        """Half a second of the router's for every load that was sent, on top of what there was."""
+        return {"router": 7.0 + len(self.sent) / 2, "chat": 3.0}
+
     def of(self, service: str) -> list[dict[str, str]]:
         return [dict(pairwise(argv)) for name, argv, _ in self.sent if name == service]
 
@@ -102,6 +106,10 @@ def test_figures_are_those_of_each_name() -> None:
     assert (figures["chat"].completed, figures["embed"].completed) == (40, 10)
     assert figures["chat"].tokens == pytest.approx(3 * 10, rel=0.1)
     assert outcome.sending == pytest.approx(14) and outcome.seconds < 60
+
+
+def test_what_each_service_used_of_the_cores_meanwhile_is_told() -> None:
+    assert sent(CHAT, EMBED)[0].cpu == {"router": 2.0, "chat": 0.0}
 
 
 def test_how_far_all_were_at_it_is_known_where_all_tell_moments() -> None:
