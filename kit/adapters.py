@@ -12,12 +12,12 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from kit.adapter import AdapterFacts
+from kit.checkpoint.adapter import AdapterFacts
+from kit.checkpoint.tensors import Tensor
 from kit.errors import Path, Problem, quoted
 from kit.facts import Facts
-from kit.lora import ADAPTED_VOCABULARY, LARGEST_HEAD, RANKS, place, shapes
 from kit.manifest import Manifest, Model
-from kit.tensors import Tensor
+from kit.pricing.lora import ADAPTED_VOCABULARY, LARGEST_HEAD, RANKS, place, shapes
 
 # Words that tell versions of one model apart, whose weights an adapter fits alike.
 _VARIANTS = {

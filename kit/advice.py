@@ -12,9 +12,9 @@ from kit.engines import ENGINES
 from kit.errors import DoesNotFit, Path, Problem, dotted
 from kit.manifest import Manifest
 from kit.plan import NoRoom, Solution, plan, reserved_for, solve
+from kit.pricing.workers import Asked
 from kit.remarks import remarks
 from kit.units import MIB, gib, size, up
-from kit.workers import Asked
 
 CONTEXT_STEP = 256
 SHORTEST = 512

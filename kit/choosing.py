@@ -16,12 +16,12 @@ from dataclasses import dataclass, replace
 
 from kit.bill import Plan
 from kit.facts import Facts
-from kit.ladder import Rung
-from kit.lora import DEFAULT_RANK
 from kit.manifest import Adapter, Manifest, Model
 from kit.plan import Solution, solve
+from kit.pricing.ladder import Rung
+from kit.pricing.lora import DEFAULT_RANK
+from kit.pricing.workers import Asked
 from kit.units import gib, size
-from kit.workers import Asked
 
 SWAP_BYTES_PER_SECOND = 0.55e9  # models of 5 to 6 GB came back in 5 to 15 s: the middles of both
 

@@ -11,10 +11,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from kit.choosing import Swap, families, fold_all, swaps
-from kit.lora import DEFAULT_RANK
 from kit.manifest import Manifest, Model
 from kit.plan import Solution, solve
-from kit.workers import Asked
+from kit.pricing.lora import DEFAULT_RANK
+from kit.pricing.workers import Asked
 
 HOURS = 730  # in a month: 365 x 24 / 12
 

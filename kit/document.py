@@ -18,9 +18,9 @@ from typing import Any
 import yaml
 from yaml import events as ev
 
-from kit import syntax
 from kit.errors import ManifestError, Mark, Path, Problem, quoted
-from kit.scalars import is_switch, resolve
+from kit.reading import syntax
+from kit.reading.scalars import is_switch, resolve
 
 MAX_BYTES = 2**20
 MAX_DEPTH = 32

@@ -10,16 +10,14 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, ValidationError
 
-from kit import checks, rules
-from kit.checks import variable_of as variable_of
 from kit.document import Document
 from kit.errors import ManifestError, Path
-from kit.located import located, mended, readable
-from kit.refused import Refused
-from kit.source import Source as Source
-from kit.source import parse_source as parse_source
-from kit.wording import Words, refusals
-from kit.words import (
+from kit.reading import checks, rules
+from kit.reading.checks import variable_of as variable_of
+from kit.reading.located import located, mended, readable
+from kit.reading.refused import Refused
+from kit.reading.wording import Words, refusals
+from kit.reading.words import (
     Address,
     Bytes,
     Count,
@@ -37,8 +35,10 @@ from kit.words import (
     Volume,
     Weight,
 )
-from kit.words import Engine as Engine
-from kit.words import Task as Task
+from kit.reading.words import Engine as Engine
+from kit.reading.words import Task as Task
+from kit.source import Source as Source
+from kit.source import parse_source as parse_source
 
 
 class Frozen(BaseModel):

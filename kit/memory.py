@@ -11,13 +11,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kit.bill import Line
-from kit.constants import HOST_RUNTIME, HOST_WHY, Constants, constants_for
 from kit.facts import Facts
-from kit.flags import Flags
-from kit.lora import served_rank
+from kit.pricing.constants import HOST_RUNTIME, HOST_WHY, Constants, constants_for
+from kit.pricing.flags import Flags
+from kit.pricing.lora import served_rank
+from kit.pricing.weights import lora_bytes, rope_bytes, weights_bytes
 from kit.units import up
 from kit.versions import Ways
-from kit.weights import lora_bytes, rope_bytes, weights_bytes
 
 
 @dataclass(frozen=True)

@@ -19,9 +19,9 @@ from kit.bill import Line, Plan, Share
 from kit.engines import ENGINES
 from kit.errors import ManifestError, ModelFilesError, Problem
 from kit.gpu import Gpu
-from kit.ladder import Rung, Worker, gave_up, steps
-from kit.reserve import reserved
-from kit.workers import Asked, workers_of
+from kit.pricing.ladder import Rung, Worker, gave_up, steps
+from kit.pricing.reserve import reserved
+from kit.pricing.workers import Asked, workers_of
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from kit import adapters, choosing, tasks
 from kit.bill import Plan
+from kit.pricing.workers import Asked
 from kit.routers import front
-from kit.workers import Asked
 
 
 def remarks(asked: Asked, made: Plan) -> tuple[str, ...]:

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from kit.facts import Facts
 from kit.gpu import Gpu, from_size
 from kit.manifest import Manifest
+from kit.pricing.workers import Asked
 from kit.recorded import read_recorded
 from kit.units import MIB
-from kit.workers import Asked
 from tests.readings import RECORDED
 
 FACTS: dict[str, Facts] = read_recorded(RECORDED / "h200-facts.json")

@@ -10,11 +10,11 @@ from kit.advice import plan_or_advise
 from kit.choosing import families, fold, fold_all, said, swaps
 from kit.errors import DoesNotFit
 from kit.facts import Facts
-from kit.lora import slot_bytes
 from kit.plan import solve
+from kit.pricing.lora import slot_bytes
+from kit.pricing.weights import rope_bytes, weights_bytes
+from kit.pricing.workers import Asked
 from kit.units import GIB
-from kit.weights import rope_bytes, weights_bytes
-from kit.workers import Asked
 from tests.planning import CHAT, FACTS, SMALL, TINY, ask, model, trio
 
 TUNED = ("org/base", "org/legal", "org/support")

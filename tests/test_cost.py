@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from kit.cost import HOURS, Cost, Setup, cost, packed, unfolded
 from kit.plan import solve
-from kit.workers import Asked
+from kit.pricing.workers import Asked
 from tests.planning import CHAT, LLAMA, SMALL, ask, model, models, trio
 from tests.test_choosing import tuned
 from tests.typed import ROOT, kit

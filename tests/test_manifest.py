@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from kit.document import load, load_bytes
 from kit.errors import ManifestError
 from kit.manifest import Adapter, GpuWish, Manifest, Model, Router, Source, parse, variable_of
-from kit.refused import Refused
+from kit.reading.refused import Refused
 from kit.units import GIB, MIB
 
 HERE = Path(__file__).parent

@@ -13,8 +13,8 @@ from kit.bill import Plan
 from kit.errors import ManifestError
 from kit.gpu import Gpu, Process, from_size
 from kit.plan import NoRoom, plan
+from kit.pricing.workers import Asked
 from kit.units import GIB, MIB
-from kit.workers import Asked
 from tests.planning import CHAT, FACTS, LLAMA, RTX_5080, SMALL, TINY, ask, cards, model, models, trio
 
 RUNGS = {"full": 0, "small": 1, "off": 2}

@@ -10,9 +10,9 @@ import pytest
 import yaml
 
 from kit.facts import Facts, from_config
-from kit.kv import kv_cost
+from kit.pricing.kv import kv_cost
+from kit.pricing.weights import rope_bytes, weights_bytes
 from kit.units import GIB
-from kit.weights import rope_bytes, weights_bytes
 from tests.test_families import config_of
 
 LOGS: dict[str, dict[str, Any]] = yaml.safe_load(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import httpx
 import pytest
 
-from kit.rules import POLICIES
+from kit.reading.rules import POLICIES
 from kit.targets import compose, inside
 from tests.walks import TINY, Walk, ended, model, soon, walk
 

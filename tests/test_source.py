@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kit.refused import Refused
+from kit.reading.refused import Refused
 from kit.source import Source, parse_source
 
 

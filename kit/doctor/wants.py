@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from kit.checks import is_loopback, variable_of
 from kit.engines import ENGINES
 from kit.facts import Facts
 from kit.manifest import Manifest
+from kit.reading.checks import is_loopback, variable_of
 from kit.routers import ROUTERS, front
 
 

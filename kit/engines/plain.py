@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from kit.bill import Plan, Share
 from kit.errors import Path
 from kit.manifest import Model
-from kit.refused import Refused
+from kit.reading.refused import Refused
 from kit.stack import File, Service
 
 

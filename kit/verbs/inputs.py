@@ -17,8 +17,8 @@ from kit.gpu import Gpu
 from kit.lock import Wanted, from_text, measured
 from kit.manifest import Manifest, Model, parse
 from kit.memory import Measured
+from kit.pricing.workers import Asked, services_of
 from kit.verbs.files import read_text
-from kit.workers import Asked, services_of
 
 LIVE = "live"
 LOCK = "monogpu.lock.yaml"

@@ -9,15 +9,15 @@ from typing import Any
 from hypothesis import reject
 from hypothesis import strategies as st
 
-from kit import rules
 from kit.bench.experiments import EXPERIMENTS
 from kit.bench.trials import EFFORTS, Protocol, Wish
 from kit.bill import Plan
 from kit.gpu import Gpu, host
 from kit.plan import NoRoom, plan
+from kit.pricing.workers import Asked
+from kit.reading import rules
 from kit.units import GIB
 from kit.verbs.inputs import planned, read_project
-from kit.workers import Asked
 from tests import planning
 from tests.planning import FACTS, RTX_5080, trio
 from tests.typed import ROOT

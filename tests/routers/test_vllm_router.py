@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from kit.manifest import Manifest
+from kit.reading.rules import POLICIES
 from kit.routers import vllm_router
-from kit.rules import POLICIES
 from kit.stack import Port, assemble
 from tests.strategies import model, plan, share
 

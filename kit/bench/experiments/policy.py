@@ -9,7 +9,7 @@ from kit.bench.load import Prompts
 from kit.bench.trials import Protocol, Stand, Trial, Value, View, Wish
 from kit.bill import Share
 from kit.manifest import Model
-from kit.rules import POLICIES
+from kit.reading.rules import POLICIES
 from kit.units import MIB
 
 QUESTION = "How should requests be spread over two replicas, when prompts share prefixes?"

@@ -1,0 +1,212 @@
+"""How a model remembers, from its config.json: KV cache of full, sliding and latent attention, or a state. Pure.
+
+Theory. Each layer is of one kind; equal layers are counted. What vLLM keeps a token or a request follows from the kind
+alone. A kind whose state cannot be computed here is refused with its name: a plan without it would not come true.
+Sources: vLLM v1/kv_cache_interface.py (pages), model_executor/layers/mamba/mamba_utils.py (states),
+engine/arg_utils.py (which layers slide), model_executor/layers/rotary_embedding (tables).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from kit.checkpoint.config_json import Config, mapping, scaling, scaling_kind, unusable
+
+# Encoders see their whole input at once and keep nothing.
+ENCODERS = {
+    "albert", "bert", "camembert", "deberta", "deberta-v2", "distilbert", "electra", "eurobert", "gte", "modernbert",
+    "mpnet", "new", "nomic_bert", "roberta", "xlm-roberta", "xlm-roberta-xl",
+}  # fmt: skip
+
+# Fields that only a model has whose memory is none of the kinds below.
+STRANGE = {
+    "attention_chunk_size": "chunked attention",
+    "attn_layer_period": "Mamba layers between its attention",
+    "block_configs": "layers of different shapes",
+    "compress_ratios": "compressed attention",
+    "cross_attention_layers": "cross attention",
+    "hybrid_override_pattern": "Mamba layers between its attention",
+    "index_topk": "an attention index",
+    "linear_attn_config": "linear attention of its own kind",
+    "mamba_d_ssm": "Mamba heads beside its attention",
+    "ssm_cfg": "Mamba layers",
+    "state_size": "Mamba layers",
+}
+
+WORDS = {"full_attention": "full", "attention": "full", "sliding_attention": "sliding"}
+
+
+@dataclass(frozen=True)
+class Attention:
+    """How `layers` layers remember. full and sliding: `kv_heads` x (`head_dim_k` + `head_dim_v`) a token; sliding
+    forgets beyond `window` tokens; mla: one latent of `head_dim_k` (kv_lora_rank + qk_rope_head_dim), no v; linear: a
+    state of `state_bytes` a request in each layer, whatever its length. A full group has a `window` when the model
+    declares one that is never shorter than its longest context."""
+
+    kind: Literal["full", "sliding", "mla", "linear"]
+    layers: int
+    kv_heads: int = 0
+    head_dim_k: int = 0
+    head_dim_v: int = 0
+    window: int | None = None
+    state_bytes: int = 0
+
+
+def attention(c: Config) -> tuple[Attention, ...]:
+    """The groups of equal layers, in the order they first occur; () for an encoder. Raises ModelFilesError for a kind
+    of memory that the kit cannot size."""
+    if encoder(c):
+        return ()
+    _refuse_strange(c)
+    kinds = layer_kinds(c)
+    keeping = kinds[: len(kinds) - c.number("num_kv_shared_layers", 0)]
+    counted = Counter(_one(c, kind) for kind in keeping)
+    return tuple(replace(group, layers=count) for group, count in counted.items())
+
+
+def encoder(c: Config) -> bool:
+    """Whether every token sees all others, so that nothing is kept between steps."""
+    return (
+        c.model_type in ENCODERS
+        or not c.flag("is_causal", True)
+        or c.fields.get("use_bidirectional_attention") in (True, "all")
+    )
+
+
+def window(c: Config) -> int | None:
+    """The sliding window, None when it is switched off (some files keep a number beside use_sliding_window: false)."""
+    return c.number("sliding_window", 0) or None if c.flag("use_sliding_window", True) else None
+
+
+def layer_kinds(c: Config) -> list[str]:
+    """The kind of every layer: full, sliding, or the file's own word for another."""
+    listed = c.strings("layer_types") or c.strings("layers_block_type")
+    if listed:
+        return [WORDS.get(word, word) for word in listed]
+    every = c.number("full_attention_interval", 0)
+    if every:
+        return ["linear_attention" if (i + 1) % every else "full" for i in range(c.layers)]
+    full = c.fields.get("full_attn_idxs")
+    if isinstance(full, list):
+        return ["full" if i in full else "conv" for i in range(c.layers)]
+    if window(c) is None:
+        return ["full"] * c.layers
+    return _sliding_kinds(c)
+
+
+def _sliding_kinds(c: Config) -> list[str]:
+    """Every nth layer full (sliding_window_pattern), the first max_window_layers full, or all of them sliding."""
+    pattern = c.number("sliding_window_pattern", 0)
+    if pattern:
+        return ["sliding" if (i + 1) % pattern else "full" for i in range(c.layers)]
+    first = c.number("max_window_layers", 0)
+    return ["full" if i < first else "sliding" for i in range(c.layers)]
+
+
+def _one(c: Config, kind: str) -> Attention:
+    """One layer of `kind`."""
+    if kind in STATES:
+        return Attention("linear", 1, state_bytes=STATES[kind](c))
+    if kind not in ("full", "sliding"):
+        raise unusable(
+            c.source, f"{c.architecture} has layers of kind {kind!r}", "the kit does not know what they keep in memory"
+        )
+    if "kv_lora_rank" in c.fields:
+        return Attention("mla", 1, 1, c.number("kv_lora_rank") + c.number("qk_rope_head_dim"))
+    span = window(c) if kind == "sliding" else None
+    if span is not None and span >= c.max_position:
+        kind = "full"
+    heads, width = c.kv_heads, c.head_dim
+    if kind == "full" and "global_head_dim" in c.fields:
+        width = c.number("global_head_dim")
+        heads = c.number("num_global_key_value_heads", heads) if c.flag("attention_k_eq_v") else heads
+    return Attention("sliding" if kind == "sliding" else "full", 1, heads, width, c.number("v_head_dim", width), span)
+
+
+def _refuse_strange(c: Config) -> None:
+    for field, what in STRANGE.items():
+        if field in c.fields:
+            raise unusable(
+                c.source, f"{c.architecture} has {what} ({field} in config.json)", "the kit cannot size its memory yet"
+            )
+
+
+def _element(c: Config) -> int:
+    """Bytes of one element of a state: models are served in 16 bits, unless the file wants states kept in 32."""
+    wanted = c.fields.get("mamba_ssm_dtype") or c.fields.get("mamba_ssm_cache_dtype")
+    return 4 if wanted == "float32" else 2
+
+
+def _delta_net(c: Config) -> int:
+    """Gated delta net (Qwen3-Next, Qwen3.5): the convolution's last inputs, and a matrix for each value head."""
+    keys = c.number("linear_num_key_heads") * c.number("linear_key_head_dim")
+    values = c.number("linear_num_value_heads") * c.number("linear_value_head_dim")
+    conv = (2 * keys + values) * (c.number("linear_conv_kernel_dim") - 1)
+    return conv * 2 + values * c.number("linear_key_head_dim") * _element(c)
+
+
+def _mamba2(c: Config) -> int:
+    """Mamba 2 (Granite hybrids, Bamba): the convolution's last inputs, and a state for each head."""
+    inner = c.number("mamba_expand", 2) * c.hidden
+    conv = (inner + 2 * c.number("mamba_n_groups") * c.number("mamba_d_state")) * (c.number("mamba_d_conv") - 1)
+    return conv * 2 + inner * c.number("mamba_d_state") * _element(c)
+
+
+def _short_conv(c: Config) -> int:
+    """LFM2: the last inputs of a short convolution."""
+    return c.hidden * (c.number("conv_L_cache") - 1) * 2
+
+
+def _linear(c: Config) -> int:
+    """What "linear_attention" means depends on the family: Granite's newer files call Mamba 2 so."""
+    return _mamba2(c) if "mamba_d_state" in c.fields else _delta_net(c)
+
+
+STATES = {"linear_attention": _linear, "mamba": _mamba2, "conv": _short_conv}
+
+
+def rotary_dim(c: Config) -> int:
+    """How much of a head is turned by RoPE; 0 with learnt positions."""
+    if c.fields.get("position_embedding_type") in ("absolute", "nope", "alibi") or c.flag("alibi"):
+        return 0
+    if "kv_lora_rank" in c.fields:
+        return c.number("qk_rope_head_dim")
+    part = scaling(c.fields).get("partial_rotary_factor")
+    share = float(part) if isinstance(part, int | float) else c.factor("partial_rotary_factor", c.factor("rotary_pct"))
+    return int(c.head_dim * share)
+
+
+def rope_elements(c: Config) -> int:
+    """Elements of the cos/sin tables that vLLM keeps on the card: one of rows x rotary_dim for each way to turn.
+
+    Layers of one model share a table; Gemma 3 and 4 turn sliding layers their own way, so they have two."""
+    width = rotary_dim(c)
+    if not width:
+        return 0
+    found = scaling(c.fields)
+    wide = c.number("global_head_dim", width) if scaling_kind(found) == "proportional" else width
+    local = c.positions * width if _second_table(c) else 0
+    known = found.get("original_max_position_embeddings") or c.number("original_max_position_embeddings", c.positions)
+    return _rows(c.positions, known if isinstance(known, int) else c.positions, found) * wide + local
+
+
+def _second_table(c: Config) -> bool:
+    nested = "full_attention" in mapping(c.fields.get("rope_parameters"))
+    return "sliding" in layer_kinds(c) and (nested or "rope_local_base_freq" in c.fields)
+
+
+def _rows(positions: int, original: int, found: Mapping[str, object]) -> int:
+    """Positions in one table: what the scaling stretches to; longrope has two in one, image positions take four."""
+    kind = scaling_kind(found)
+    factor = found.get("factor")
+    stretch = factor if isinstance(factor, int | float) else 1
+    if kind == "linear":
+        return int(positions * stretch)
+    if "yarn" in kind:
+        return int(original * stretch)
+    if kind == "longrope":
+        return positions + original
+    return positions * 4 if "mrope_section" in found else positions

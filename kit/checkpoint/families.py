@@ -1,0 +1,221 @@
+"""The tensors of a model without its weights: counted from config.json, family by family. Pure.
+
+A family is a function from Config to rows, written with a few bricks; one literal dict names them. Names and shapes are
+those the files have on the hub, so that fusing and rounding them later is the same with weights and without. What a
+dict does not name is not guessed: the weights' own headers say it exactly, for any architecture.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from kit.checkpoint.config_json import Config
+from kit.checkpoint.encoders import bert, bert_classifier, gte, gte_tokens, labels, nomic_bert, roberta_classifier
+from kit.checkpoint.rows import Row, linear, vector
+from kit.checkpoint.vision import qwen2_5_vl_tower, siglip_tower
+
+LAYER = "model.layers.*"
+
+
+def embedding(c: Config) -> list[Row]:
+    return [Row("model.embed_tokens.weight", (c.vocab, c.hidden))]
+
+
+def head(c: Config) -> list[Row]:
+    """The final norm, and the head unless it is the embedding again."""
+    rows = vector("model.norm.weight", c.hidden)
+    return rows if c.tied else [*rows, Row("lm_head.weight", (c.vocab, c.hidden))]
+
+
+def self_attention(c: Config, qkv_bias: bool, o_bias: bool, qk_norm: bool) -> list[Row]:
+    """q, k, v and o, and a norm of head_dim for q and for k where the family has them."""
+    rows: list[Row] = []
+    for name, heads in (("q", c.heads), ("k", c.kv_heads), ("v", c.kv_heads)):
+        rows += linear(f"{LAYER}.self_attn.{name}_proj", heads * c.head_dim, c.hidden, c.layers, qkv_bias)
+    rows += linear(f"{LAYER}.self_attn.o_proj", c.hidden, c.heads * c.head_dim, c.layers, o_bias)
+    for name in ("q_norm", "k_norm") if qk_norm else ():
+        rows += vector(f"{LAYER}.self_attn.{name}.weight", c.head_dim, c.layers)
+    return rows
+
+
+def gated_mlp(c: Config, place: str, width: int, layers: int, bias: bool = False) -> list[Row]:
+    """gate and up to `width`, and back down."""
+    return [
+        *linear(f"{place}.gate_proj", width, c.hidden, layers, bias),
+        *linear(f"{place}.up_proj", width, c.hidden, layers, bias),
+        *linear(f"{place}.down_proj", c.hidden, width, layers, bias),
+    ]
+
+
+def norms(c: Config, *names: str) -> list[Row]:
+    return [row for name in names for row in vector(f"{LAYER}.{name}.weight", c.hidden, c.layers)]
+
+
+def decoder(c: Config, *, qkv_bias: bool | None = None, o_bias: bool | None = None, qk_norm: bool = False) -> list[Row]:
+    """Llama, and what differs from it by biases and q/k norms only."""
+    bias = c.flag("attention_bias")
+    return [
+        *embedding(c),
+        *self_attention(c, bias if qkv_bias is None else qkv_bias, bias if o_bias is None else o_bias, qk_norm),
+        *gated_mlp(c, f"{LAYER}.mlp", c.intermediate, c.layers, c.flag("mlp_bias")),
+        *norms(c, "input_layernorm", "post_attention_layernorm"),
+        *head(c),
+    ]
+
+
+qwen2 = partial(decoder, qkv_bias=True, o_bias=False)
+qwen3 = partial(decoder, qk_norm=True)
+
+
+def scored(body: Callable[[Config], list[Row]], c: Config) -> list[Row]:
+    """A decoder whose head is a score for each label."""
+    kept = [row for row in body(c) if row.name != "lm_head.weight"]
+    return [*kept, Row("score.weight", (labels(c), c.hidden))]
+
+
+def phi3(c: Config) -> list[Row]:
+    """q, k and v in one tensor, gate and up in one."""
+    return [
+        *embedding(c),
+        *linear(f"{LAYER}.self_attn.qkv_proj", (c.heads + 2 * c.kv_heads) * c.head_dim, c.hidden, c.layers),
+        *linear(f"{LAYER}.self_attn.o_proj", c.hidden, c.heads * c.head_dim, c.layers),
+        *linear(f"{LAYER}.mlp.gate_up_proj", 2 * c.intermediate, c.hidden, c.layers),
+        *linear(f"{LAYER}.mlp.down_proj", c.hidden, c.intermediate, c.layers),
+        *norms(c, "input_layernorm", "post_attention_layernorm"),
+        *head(c),
+    ]
+
+
+def gemma2(c: Config, qk_norm: bool = False) -> list[Row]:
+    """Norms before and after both halves of a layer."""
+    return [*decoder(c, qk_norm=qk_norm), *norms(c, "pre_feedforward_layernorm", "post_feedforward_layernorm")]
+
+
+gemma3 = partial(gemma2, qk_norm=True)
+
+
+def gemma3_vision(c: Config) -> list[Row]:
+    return [*siglip_tower(c), *(row.under("language_model.") for row in gemma3(c))]
+
+
+def qwen2_5_vl(c: Config) -> list[Row]:
+    return [*qwen2_5_vl_tower(c), *qwen2(c)]
+
+
+def qwen3_moe(c: Config) -> list[Row]:
+    """Experts in every `decoder_sparse_step`th layer, except those of `mlp_only_layers`."""
+    step = c.number("decoder_sparse_step", 1)
+    alone = set(c.strings("mlp_only_layers"))
+    sparse = sum(1 for i in range(c.layers) if str(i) not in alone and (i + 1) % step == 0)
+    experts, width = c.number("num_experts"), c.number("moe_intermediate_size")
+    return [
+        *embedding(c),
+        *self_attention(c, c.flag("attention_bias"), c.flag("attention_bias"), qk_norm=True),
+        *gated_mlp(c, f"{LAYER}.mlp", c.intermediate, c.layers - sparse),
+        *linear(f"{LAYER}.mlp.gate", experts, c.hidden, sparse, packed=False),
+        *gated_mlp(c, f"{LAYER}.mlp.experts.*", width, sparse * experts),
+        *norms(c, "input_layernorm", "post_attention_layernorm"),
+        *head(c),
+    ]
+
+
+def mixtral(c: Config) -> list[Row]:
+    experts, place = c.number("num_local_experts"), f"{LAYER}.block_sparse_moe"
+    rows = [*embedding(c), *self_attention(c, False, False, False)]
+    rows += linear(f"{place}.gate", experts, c.hidden, c.layers, packed=False)
+    for name, out, into in (
+        ("w1", c.intermediate, c.hidden),
+        ("w2", c.hidden, c.intermediate),
+        ("w3", c.intermediate, c.hidden),
+    ):
+        rows += linear(f"{place}.experts.*.{name}", out, into, c.layers * experts)
+    return [*rows, *norms(c, "input_layernorm", "post_attention_layernorm"), *head(c)]
+
+
+def deepseek_v2(c: Config) -> list[Row]:
+    """Latent attention; the first `first_k_dense_replace` layers dense, the others routed and shared experts."""
+    dense = min(c.number("first_k_dense_replace", 0), c.layers)
+    sparse, width = c.layers - dense, c.number("moe_intermediate_size")
+    routed, shared = c.number("n_routed_experts"), c.number("n_shared_experts", 0)
+    return [
+        *embedding(c),
+        *latent_attention(c),
+        *gated_mlp(c, f"{LAYER}.mlp", c.intermediate, dense),
+        *linear(f"{LAYER}.mlp.gate", routed, c.hidden, sparse, packed=False),
+        *gated_mlp(c, f"{LAYER}.mlp.experts.*", width, sparse * routed),
+        *gated_mlp(c, f"{LAYER}.mlp.shared_experts", width * shared, sparse if shared else 0),
+        *norms(c, "input_layernorm", "post_attention_layernorm"),
+        *head(c),
+    ]
+
+
+def latent_attention(c: Config) -> list[Row]:
+    """MLA: keys and values pass a latent of kv_lora_rank, queries one of q_lora_rank where the file names it."""
+    place, rank, query = f"{LAYER}.self_attn", c.number("kv_lora_rank"), c.number("q_lora_rank", 0)
+    nope, rope, v = c.number("qk_nope_head_dim"), c.number("qk_rope_head_dim"), c.number("v_head_dim")
+    queries = [*linear(f"{place}.q_proj", c.heads * (nope + rope), c.hidden, c.layers)]
+    if query:
+        queries = [
+            *linear(f"{place}.q_a_proj", query, c.hidden, c.layers),
+            *vector(f"{place}.q_a_layernorm.weight", query, c.layers),
+            *linear(f"{place}.q_b_proj", c.heads * (nope + rope), query, c.layers),
+        ]
+    return [
+        *queries,
+        *linear(f"{place}.kv_a_proj_with_mqa", rank + rope, c.hidden, c.layers),
+        *vector(f"{place}.kv_a_layernorm.weight", rank, c.layers),
+        *linear(f"{place}.kv_b_proj", c.heads * (nope + v), rank, c.layers),
+        *linear(f"{place}.o_proj", c.hidden, c.heads * v, c.layers),
+    ]
+
+
+def opt(c: Config) -> list[Row]:
+    """Learnt positions, two of them spare; biases everywhere."""
+    place, word = "model.decoder.layers.*", c.number("word_embed_proj_dim", c.hidden)
+    rows = [Row("model.decoder.embed_tokens.weight", (c.vocab, word))]
+    rows += [Row("model.decoder.embed_positions.weight", (c.positions + 2, c.hidden))]
+    if word != c.hidden:
+        rows += linear("model.decoder.project_in", c.hidden, word, 1) + linear(
+            "model.decoder.project_out", word, c.hidden, 1
+        )
+    for name in ("k_proj", "v_proj", "q_proj", "out_proj"):
+        rows += linear(f"{place}.self_attn.{name}", c.hidden, c.hidden, c.layers, bias=True)
+    rows += linear(f"{place}.fc1", c.intermediate, c.hidden, c.layers, bias=True)
+    rows += linear(f"{place}.fc2", c.hidden, c.intermediate, c.layers, bias=True)
+    for name in ("self_attn_layer_norm", "final_layer_norm"):
+        rows += vector(f"{place}.{name}", c.hidden, c.layers, bias=True)
+    if c.flag("do_layer_norm_before", True):
+        rows += vector("model.decoder.final_layer_norm", c.hidden, bias=True)
+    return rows
+
+
+FAMILIES: dict[str, Callable[[Config], list[Row]]] = {
+    "LlamaForCausalLM": decoder,
+    "MistralForCausalLM": partial(decoder, qkv_bias=False, o_bias=False),
+    "SmolLM3ForCausalLM": decoder,
+    "GraniteForCausalLM": decoder,
+    "Qwen2ForCausalLM": qwen2,
+    "Qwen2ForSequenceClassification": partial(scored, qwen2),
+    "Qwen2_5_VLForConditionalGeneration": qwen2_5_vl,
+    "Qwen3ForCausalLM": qwen3,
+    "Qwen3ForSequenceClassification": partial(scored, qwen3),
+    "Qwen3MoeForCausalLM": qwen3_moe,
+    "MixtralForCausalLM": mixtral,
+    "Phi3ForCausalLM": phi3,
+    "GemmaForCausalLM": decoder,
+    "Gemma2ForCausalLM": gemma2,
+    "Gemma3ForCausalLM": gemma3,
+    "Gemma3ForConditionalGeneration": gemma3_vision,
+    "DeepseekV2ForCausalLM": deepseek_v2,
+    "OPTForCausalLM": opt,
+    "BertModel": bert,
+    "BertForSequenceClassification": bert_classifier,
+    "RobertaModel": bert,
+    "XLMRobertaModel": bert,
+    "RobertaForSequenceClassification": roberta_classifier,
+    "XLMRobertaForSequenceClassification": roberta_classifier,
+    "NomicBertModel": nomic_bert,
+    "NewModel": gte,
+    "NewForTokenClassification": gte_tokens,
+}

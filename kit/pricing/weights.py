@@ -1,0 +1,72 @@
+"""Checkpoint tensors -> what they take on the card: fused as vLLM fuses them, rounded as the allocator rounds. Pure.
+
+vLLM joins q, k and v into one tensor, gate and up into another, and a layer's experts into two stacks
+(model_executor/layers/linear.py, fused_moe/layer.py). Each large tensor then takes whole 2 MiB segments.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from kit.checkpoint.tensors import DTYPE_BYTES, Tensor
+from kit.facts import Facts
+from kit.pricing.lora import slot_bytes
+from kit.units import MIB, up
+
+_JOINED = {
+    "q_proj": "qkv_proj", "k_proj": "qkv_proj", "v_proj": "qkv_proj",
+    "query": "qkv_proj", "key": "qkv_proj", "value": "qkv_proj",
+    "gate_proj": "gate_up_proj", "up_proj": "gate_up_proj",
+    "w1": "w13", "w3": "w13",
+}  # fmt: skip
+# While weights load, the allocator may not split blocks above 20 MiB: such a tensor takes whole 2 MiB segments
+# (v1/worker/gpu_worker.py, _scoped_allocator_max_split). Smaller ones share segments.
+WHOLE = 20 * MIB
+SEGMENT = 2 * MIB
+SERVED = {"bfloat16": 2, "float16": 2, "float32": 4}
+_FLOATS = ("F64", "F32", "F16", "BF16")
+
+
+def _loaded(size: int) -> int:
+    return up(size, SEGMENT) if size >= WHOLE else up(size, 512)
+
+
+def weights_bytes(facts: Facts, quantization: str | None = None) -> int:
+    """Bytes on the card. Floating tensors are converted to the dtype served; packed ones keep theirs. `quantization`
+    is one asked for at start (fp8, ...): linear layers then take one byte an element."""
+    sizes: dict[tuple[str, int], int] = defaultdict(int)
+    for tensor in facts.tensors:
+        copies, name = _fused(tensor, facts.experts)
+        sizes[name, copies] += _served(tensor, facts, quantization) * (tensor.count // copies)
+    return sum(_loaded(size) * copies for (_, copies), size in sizes.items())
+
+
+def rope_bytes(facts: Facts) -> int:
+    """The cos/sin cache: max_position x rotary_dim, kept in the dtype served (rotary_embedding/base.py)."""
+    elements = facts.rope_elements or facts.max_position * facts.rotary_dim
+    return _loaded(elements * SERVED.get(facts.dtype, 2))
+
+
+def _fused(tensor: Tensor, experts: int) -> tuple[int, str]:
+    """(how many of the fused tensor there are, its name). The experts of one layer become one stack."""
+    parts = tensor.name.split(".")
+    joined = ".".join(_JOINED.get(part, part) for part in parts)
+    stacked = "experts" in parts and parts.count("*") > 1 and experts and tensor.count % experts == 0
+    return (tensor.count // experts if stacked else tensor.count), joined
+
+
+def _served(tensor: Tensor, facts: Facts, quantization: str | None) -> int:
+    if tensor.dtype not in _FLOATS:
+        return tensor.bytes
+    if quantization in ("fp8", "fp8_per_tensor") and _is_linear(tensor):
+        return tensor.parameters
+    return int(tensor.parameters * (SERVED.get(facts.dtype) or DTYPE_BYTES[tensor.dtype]))
+
+
+def _is_linear(tensor: Tensor) -> bool:
+    return len(tensor.shape) == 2 and not any(word in tensor.name for word in ("embed", "lm_head", "norm"))
+
+
+def lora_bytes(facts: Facts, slots: int, rank: int) -> int:
+    """What `slots` adapters of `rank` reserve at load, in the dtype served."""
+    return slots * slot_bytes(facts, rank, SERVED.get(facts.dtype, 2))

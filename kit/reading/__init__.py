@@ -1,0 +1,1 @@
+"""How the manifest is read: what single values may be, what they may not say together, and why. Pure."""
