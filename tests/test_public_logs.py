@@ -13,7 +13,7 @@ from kit.facts import Facts, from_config
 from kit.pricing.kv import kv_cost
 from kit.pricing.weights import rope_bytes, weights_bytes
 from kit.units import GIB
-from tests.test_families import config_of
+from tests.checkpoint.test_families import config_of
 
 LOGS: dict[str, dict[str, Any]] = yaml.safe_load(
     (Path(__file__).parent / "recorded" / "start_logs.yaml").read_text(encoding="utf-8")

@@ -11,8 +11,8 @@ import yaml
 from kit.errors import ModelFilesError
 from kit.facts import AdapterFacts, Facts, from_config
 from kit.recorded import read_recorded, read_recorded_adapters, record
+from tests.checkpoint.test_families import MORE
 from tests.modelfiles import TINY
-from tests.test_families import MORE
 
 ROOT = Path(__file__).resolve().parent.parent
 SHAPES = yaml.safe_load((ROOT / "tests" / "recorded" / "model_facts.yaml").read_text(encoding="utf-8"))

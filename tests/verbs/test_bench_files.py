@@ -190,7 +190,7 @@ def test_vllm_s_json_and_its_commands_are_kept(session: Session) -> None:
     step = next(schedule(router))
     texts = [generated(steady(1000, seconds)) for seconds in (3, 5, 7)]
     one, other, third = (part(step.trial.loads[0], text) for text in texts)
-    names, commands = Files.at(folder_of(session)).keep_raw(step, Outcome(((one, other), (third,)), 2.0))
+    names, commands = Files.at(folder_of(session)).keep_raw(step, Outcome(((one, other), (third,)), 2.0, {}))
     assert names == tuple(f"raw/router.direct-8.1.{n}.json" for n in range(3))
     assert [shlex.split(command) for command in commands] == [["vllm", "bench", "serve", "--model", "a b"]] * 3
     for name, text in zip(names, texts, strict=True):

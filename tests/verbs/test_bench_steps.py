@@ -38,6 +38,9 @@ class Worker:
 
     def prepare(self, service: str) -> None: ...
 
+    def cpu(self) -> dict[str, float]:
+        return {}
+
     def tokenizer(self, service: str) -> tuple[str, bool]:
         return f"/models/{service}", False
 
