@@ -1,7 +1,7 @@
 """monogpu.yaml as types: parsed once, frozen, and trusted from then on.
 
-Single words are checked where their types are declared (checks.py, owned.py, source.py say what they may be), words
-against each other in rules.py. `parse` reports everything at once, each at its line.
+Single words are checked where their types are declared (reading/checks.py, reading/owned.py and source.py say what they
+may be), words against each other in reading/rules.py. `parse` reports everything at once, each at its line.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""What one vLLM worker costs on its card, line by line, all but its KV cache (kv.py). Pure.
+"""What one vLLM worker costs on its card, line by line, all but its KV cache (pricing/kv.py). Pure.
 
 Theory. A worker's footprint, as the driver shows it for the process, is
     context + runtime + weights + adapters + sampler + buffers + activations + graphs + KV cache.
-Exact terms follow from the model's shapes and vLLM's own allocations; the others are constants of constants.py, each
-with the readings it was fitted on. Sources name files of vLLM 0.26.
+Exact terms follow from the model's shapes and vLLM's own allocations; the others are constants of pricing/constants.py,
+each with the readings it was fitted on. Sources name files of vLLM 0.26.
 """
 
 from __future__ import annotations

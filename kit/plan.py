@@ -1,8 +1,8 @@
 """Manifest, facts and card -> Plan, or DoesNotFit with the bill and what would fit. Pure.
 
 Theory. The card's bytes are a budget: total, less what others hold and a margin. Every worker has a price list of
-rungs, best first (ladder.py). Each rung costs a fixed amount (weights, buffers, graphs, context) and the least KV
-cache that serves one request. All workers start on their best rung; while the sum is over budget, one step down is
+rungs, best first (pricing/ladder.py). Each rung costs a fixed amount (weights, buffers, graphs, context) and the least
+KV cache that serves one request. All workers start on their best rung; while the sum is over budget, one step down is
 taken, always in the same order whatever the budget: so more memory never costs a rung. What is left over is given to
 KV caches by `weight`, each capped at what its `requests` of full `context` could ever use.
 """

@@ -1,4 +1,4 @@
-"""The README's generated parts are true."""
+"""The generated parts of README.md and CONTRIBUTING.md are true."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 
 
-def test_the_generated_parts_of_the_readme_are_true() -> None:
+def test_generated_parts_are_true() -> None:
     done = subprocess.run([sys.executable, ROOT / "scripts/readme", "--check"], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr

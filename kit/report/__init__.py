@@ -1,1 +1,1 @@
-"""Plans and checks for people (rich) and for programs (JSON)."""
+"""Plans, checks, what runs and what was measured: in words (rich), as JSON, and as a page with charts."""

@@ -2,8 +2,8 @@
 
 It does not look at the model's name: whatever is asked goes to any worker, and the worker itself refuses a name that
 it does not serve. So it can front the replicas of one model (with its adapters, which every replica has), and no
-second model; rules.py refuses that. Nor does it check a key of clients: its own --api-key is what it sends to workers.
-Its list of workers is fixed when it starts. Like SMG it cannot rank (see front.py).
+second model; reading/rules.py refuses that. Nor does it check a key of clients: its own --api-key is what it sends to
+workers. Its list of workers is fixed when it starts. Like SMG it cannot rank (see front.py).
 
 /workers is open to whoever reaches the port, and it has no switch for that: it listens on this machine alone.
 """

@@ -1,1 +1,1 @@
-"""Where a stack runs: one module per target."""
+"""Docker: what is there, what must change, and the loops that change it. What is decided is pure."""

@@ -30,8 +30,8 @@ def protocol(wish: Wish) -> Protocol:
     if model is None:
         return Protocol("policy", QUESTION, VARIES, (), remarks=("no model here makes text",))
     share = share_of(wish, model)
-    prefix = min(2048, share.context // 2, wish.effort.most_tokens // 2, share.context - SPARE - REST - OUTPUT)
     output = min(OUTPUT, wish.effort.tokens[1])
+    prefix = min(2048, share.context // 2, wish.effort.most_tokens // 2, share.context - SPARE - REST - output)
     room = wish.plan.usable_bytes // REPLICAS // MIB * MIB
     if prefix < LEAST or room < footprint(share, 0):
         short = f"{model.name}'s context of {share.context} tokens has no room for a prefix"
