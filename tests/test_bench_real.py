@@ -217,7 +217,7 @@ def test_what_each_service_used_of_the_cores_is_known(finished: Left) -> None:
     for key, ran in finished.ran.items():
         if ran.models:
             assert ran.cpu["router"] >= 0 and sum(ran.cpu.values()) > 0, key
-    told = [one for one in finished.experiment("router").remarks if "at once: the router used" in one]
+    told = [one for one in finished.experiment("router").remarks if "at once: for each token the router used" in one]
     assert len(told) == 2
 
 

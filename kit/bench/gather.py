@@ -90,20 +90,21 @@ def _router_cores(protocol: Protocol, ran: Mapping[str, Ran]) -> Iterator[str]:
     for trial in protocol.trials if protocol.name == "router" else ():
         steps = [step for step in schedule(protocol) if step.trial.key == trial.key and step.key in ran]
         if trial.loads[0].door == "router" and (told := [one for step in steps if (one := _cores(ran[step.key]))]):
-            each, used, by_workers = (median(values) for values in zip(*told, strict=True))
+            router, cores, workers = (median(values) for values in zip(*told, strict=True))
             yield (
-                f"{trial.loads[0].concurrency} at once: the router used {used:.2f} cores, {each:.3f} ms of CPU for"
-                f" each token; the workers used {by_workers:.2f}"
+                f"{trial.loads[0].concurrency} at once: for each token the router used {router:.3f} ms of CPU and the"
+                f" workers {workers:.3f}; that is {cores:.2f} cores for the router"
             )
 
 
 def _cores(run: Ran) -> tuple[float, float, float] | None:
-    """(milliseconds of the router's CPU for each token, its cores, the other services' cores); None where unknown."""
+    """(milliseconds of the router's CPU for each token, its cores while load was sent, milliseconds of the workers' CPU
+    for each token); None where unknown."""
     tokens = sum(figures.tokens for figures in run.models.values()) * run.sending
     router = sum(used for service, used in run.cpu.items() if service in DOORS)
     if not (tokens and router):
         return None
-    return router / tokens * 1e3, router / run.sending, (sum(run.cpu.values()) - router) / run.sending
+    return router / tokens * 1e3, router / run.sending, (sum(run.cpu.values()) - router) / tokens * 1e3
 
 
 def fairness(one: Experiment) -> tuple[str, ...]:

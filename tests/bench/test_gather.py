@@ -163,7 +163,8 @@ def test_what_the_router_takes_of_the_cores_is_said_where_it_is_known() -> None:
         | used("router.through-1.1", 8.0, chat=8.0)
     )
     assert experiment(ALL["router"], known).remarks == (
-        "32 at once: the router used 0.10 cores, 1.000 ms of CPU for each token; the workers used 1.25",
+        "32 at once: for each token the router used 1.000 ms of CPU and the workers 12.500; that is 0.10 cores for the"
+        " router",
     )
 
 
