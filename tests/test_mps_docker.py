@@ -44,8 +44,8 @@ def running(client: DockerClient, tmp_path_factory: pytest.TempPathFactory) -> I
         yield made
 
 
-def write(made: Walk, *more: str, gpu: str = MPS) -> None:
-    made.write(model("chat", SMALL, *more), model("small", TINY), more=gpu)
+def write(made: Walk, *more: str, gpu: str = MPS, env: str = "") -> None:
+    made.write(model("chat", SMALL, *more, env=env), model("small", TINY, env=env), more=gpu)
 
 
 def inspected(made: Walk, service: str) -> dict[str, Any]:
@@ -113,7 +113,10 @@ def test_an_edit_replaces_one_worker_and_leaves_the_daemon_and_its_other_client(
 
 
 def test_when_the_daemon_is_restarted_its_workers_end_come_back_and_join_it_again(running: Walk) -> None:
-    """The folder still holds what the first one left, which would keep the next one away."""
+    """The folder still holds what the first one left, which would keep the next one away. A worker imports for seconds
+    before it looks for the daemon, which is back by then."""
+    write(running, env='PRETEND_IMPORTS: "5"')
+    running.up().good()
     before = running.ids()
     running.client.containers.get(before["mps"]).restart(timeout=1)
     soon(lambda: healthy(running) and clients(running) == WORKERS)
@@ -121,6 +124,8 @@ def test_when_the_daemon_is_restarted_its_workers_end_come_back_and_join_it_agai
     assert min(running.containers()[name].restarts for name in WORKERS) >= 1
     running.up().good()
     assert running.ids() == before
+    write(running)
+    running.up().good()
 
 
 def test_up_restarts_the_workers_in_turn_when_the_daemon_had_stopped(running: Walk) -> None:

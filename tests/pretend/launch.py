@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 from . import VERSION, admin, errors, mps
 from .argv import Args
 from .config import Config, resolve
@@ -39,6 +41,7 @@ def launch(args: Args, settings: Settings, fault: Fault, api: Log, core: Log) ->
     core.info("core.py:116", f"Initializing a V1 LLM engine (v{VERSION}) with config: model='{args.model}'")
     if error := before_card(fault):
         raise error
+    time.sleep(settings.import_seconds)
     link = mps.join(settings.mps, settings.shm, args.served[0]) if card else None
     engine = Engine(start, shape, _cache(start, settings, card), api)
     mps.watch(link, lambda: engine.die(MPS_ENDED))

@@ -4,6 +4,7 @@
     PRETEND_TOTAL              bytes of the card, when the file is not there yet (15.47 GiB)
     PRETEND_DEVICE             cuda, or cpu: vLLM's CPU backend, without a card
     PRETEND_WEIGHTS            bytes of the weights, whatever the model; also makes any model id known
+    PRETEND_IMPORTS            seconds before the start first looks for the card and for MPS (0); a real one's take ten
     PRETEND_SPEED              seconds of each phase of the start (0.1): context, load, profile, cache, graphs
     PRETEND_HOLD               a folder; while a file named after a phase is in it, the start waits before that phase
     PRETEND_TOKENS_PER_SECOND  of one request (500); 0 is without pause
@@ -33,6 +34,7 @@ class Settings:
     ledger: Path | None = None
     total_bytes: int | None = None
     weights_bytes: int | None = None
+    import_seconds: float = 0.0
     phase_seconds: float = 0.1
     hold: Path | None = None
     tokens_per_second: float = 500.0
@@ -76,6 +78,7 @@ def read_settings(env: Mapping[str, str]) -> Settings:
         ledger=_path(env, "PRETEND_LEDGER"),
         total_bytes=_whole(env, "PRETEND_TOTAL"),
         weights_bytes=_whole(env, "PRETEND_WEIGHTS"),
+        import_seconds=_number(env, "PRETEND_IMPORTS") or 0.0,
         phase_seconds=0.1 if phase is None else phase,
         hold=_path(env, "PRETEND_HOLD"),
         tokens_per_second=500.0 if tokens is None else tokens,
