@@ -166,6 +166,12 @@ def used_memory(stats: Mapping[str, Any]) -> int | None:
     return max(usage - int(dropped), 0)
 
 
+def used_cpu(stats: Mapping[str, Any]) -> float | None:
+    """The same answer -> the seconds of CPU that the container has used since it started; None when it does not say."""
+    used = ((stats.get("cpu_stats") or {}).get("cpu_usage") or {}).get("total_usage")
+    return used / 1e9 if isinstance(used, int) and used > 0 else None
+
+
 def as_json(status: Status) -> dict[str, Any]:
     """The look for programs."""
     return {

@@ -226,3 +226,18 @@ def test_every_look_can_be_printed_as_json(services: list[Service]) -> None:
     found = views.as_json(status(*services))
     assert json.loads(json.dumps(found)) == found
     assert [one["service"] for one in found["services"]] == [one.name for one in services]
+
+
+@pytest.mark.parametrize(
+    ("stats", "seconds"),
+    [
+        ({"cpu_stats": {"cpu_usage": {"total_usage": 2_500_000_000}}}, 2.5),
+        ({"cpu_stats": {"cpu_usage": {"total_usage": 0}}}, None),  # what the Engine says of a container that has ended
+        ({"cpu_stats": {"cpu_usage": {}}}, None),
+        ({"cpu_stats": {"cpu_usage": None}}, None),
+        ({"cpu_stats": None}, None),
+        ({}, None),
+    ],
+)
+def test_cpu_seconds_that_the_engine_does_not_tell_are_unknown(stats: dict[str, Any], seconds: float | None) -> None:
+    assert views.used_cpu(stats) == seconds

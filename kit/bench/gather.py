@@ -11,9 +11,10 @@ from kit.bench.records import Ran
 from kit.bench.results import Arm, Comparison, Experiment, Figures, Run
 from kit.bench.statistics import arm, verdict
 from kit.bench.trials import Protocol, Value, View, schedule
+from kit.routers import front, smg
 
 SIDE_BY_SIDE = 0.8
-DOORS = ("router", "front")  # the services that a request passes on its way to a worker
+DOORS = (smg.NAME, front.NAME)  # the services that a request passes on its way to a worker
 
 
 def experiment(protocol: Protocol, ran: Mapping[str, Ran]) -> Experiment:
@@ -21,7 +22,7 @@ def experiment(protocol: Protocol, ran: Mapping[str, Ran]) -> Experiment:
     comparisons = [_comparison(view, protocol, ran) for view in protocol.views]
     found = tuple(one for one in comparisons if one.arms)
     made = Experiment(protocol.name, protocol.question, protocol.varies, protocol.held, found, protocol.remarks)
-    seen = (*_failures(protocol, ran), *_overlaps(protocol, ran), *_router_cores(protocol, ran), *fairness(made))
+    seen = (*_failures(protocol, ran), *_overlaps(protocol, ran), *_router_cpu(protocol, ran), *fairness(made))
     return replace(made, remarks=(*made.remarks, *seen))
 
 
@@ -85,11 +86,13 @@ def _overlaps(protocol: Protocol, ran: Mapping[str, Ran]) -> tuple[str, ...]:
     return (f"in one run the models were loaded side by side for {min(told):.0%} of the time only",)
 
 
-def _router_cores(protocol: Protocol, ran: Mapping[str, Ran]) -> Iterator[str]:
+def _router_cpu(protocol: Protocol, ran: Mapping[str, Ran]) -> Iterator[str]:
     """For `router`: what it takes of the machine's cores, which is a cost where they are few."""
     for trial in protocol.trials if protocol.name == "router" else ():
-        steps = [step for step in schedule(protocol) if step.trial.key == trial.key and step.key in ran]
-        if trial.loads[0].door == "router" and (told := [one for step in steps if (one := _cores(ran[step.key]))]):
+        if trial.loads[0].door != "router":
+            continue
+        mine = [ran[step.key] for step in schedule(protocol) if step.trial.key == trial.key and step.key in ran]
+        if told := [one for run in mine if (one := _cpu_of(run))]:
             router, cores, workers = (median(values) for values in zip(*told, strict=True))
             yield (
                 f"{trial.loads[0].concurrency} at once: for each token the router used {router:.3f} ms of CPU and the"
@@ -97,7 +100,7 @@ def _router_cores(protocol: Protocol, ran: Mapping[str, Ran]) -> Iterator[str]:
             )
 
 
-def _cores(run: Ran) -> tuple[float, float, float] | None:
+def _cpu_of(run: Ran) -> tuple[float, float, float] | None:
     """(milliseconds of the router's CPU for each token, its cores while load was sent, milliseconds of the workers' CPU
     for each token); None where unknown."""
     tokens = sum(figures.tokens for figures in run.models.values()) * run.sending

@@ -9,7 +9,7 @@ from kit import status as views
 from kit.gpu import Gpu
 from kit.targets import inside
 from kit.targets.engine import told
-from kit.targets.observe import containers
+from kit.targets.observe import statistics
 from kit.units import gib
 
 if TYPE_CHECKING:
@@ -38,6 +38,4 @@ def without(gpu: Gpu, held: int) -> Gpu:
 
 def _of_the_host(client: DockerClient, project: str) -> int:
     with told(f"what {project} holds cannot be read"):
-        running = [each.id for each in containers(client, project) if each.status == "running"]
-        said = (client.api.stats(id, stream=False, one_shot=True) for id in running)
-        return sum(views.used_memory(each) or 0 for each in said)
+        return sum(views.used_memory(said) or 0 for _, said in statistics(client, project))

@@ -35,6 +35,12 @@ def containers(client: DockerClient, project: str) -> tuple[Container, ...]:
     return tuple(each for each in seen if each is not None)
 
 
+def statistics(client: DockerClient, project: str) -> tuple[tuple[str, dict[str, Any]], ...]:
+    """(service, what the Engine counts of it now) of every container of the project that runs."""
+    running = (each for each in containers(client, project) if each.status == "running")
+    return tuple((each.service, client.api.stats(each.id, stream=False, one_shot=True)) for each in running)
+
+
 def inspect(client: DockerClient, id: str) -> Container | None:
     """One container, None when it is gone."""
     from docker.errors import NotFound

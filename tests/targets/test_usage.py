@@ -1,27 +1,9 @@
 from __future__ import annotations
 
-from typing import Any
-
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kit.targets.usage import between, cpu_seconds
-
-
-@pytest.mark.parametrize(
-    ("stats", "seconds"),
-    [
-        ({"cpu_stats": {"cpu_usage": {"total_usage": 2_500_000_000}}}, 2.5),
-        ({"cpu_stats": {"cpu_usage": {"total_usage": 0}}}, None),  # what the Engine says of a container that has ended
-        ({"cpu_stats": {"cpu_usage": {}}}, None),
-        ({"cpu_stats": {"cpu_usage": None}}, None),
-        ({"cpu_stats": None}, None),
-        ({}, None),
-    ],
-)
-def test_what_the_engine_does_not_tell_is_unknown(stats: dict[str, Any], seconds: float | None) -> None:
-    assert cpu_seconds(stats) == seconds
+from kit.targets.usage import between
 
 
 def test_who_began_anew_or_is_not_there_at_both_looks_is_left_out() -> None:
