@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from kit.patterns import Explanation
-from kit.prometheus import samples, total
+from kit.diagnostics.pattern import Explanation
+from kit.metrics import samples, total
 
 OVER = 1.03  # of the bill, from where it is said
 LOOP = 3  # restarts after which one that is still not well is not waited for any more

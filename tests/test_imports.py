@@ -39,7 +39,7 @@ EDGE = (
 )  # fmt: skip
 # What is decided about containers is decided without Docker.
 PURE_TARGETS = (
-    "kit.targets.bodies", "kit.targets.composefile", "kit.targets.differences", "kit.targets.dockerwords",
+    "kit.targets.bodies", "kit.targets.composefile", "kit.targets.differences", "kit.diagnostics.docker_errors",
     "kit.targets.events", "kit.targets.interpolate", "kit.targets.judge", "kit.targets.networks", "kit.targets.places",
     "kit.targets.preflight", "kit.targets.readers", "kit.targets.reconcile", "kit.targets.servicefile",
     "kit.targets.snapshot", "kit.targets.spec", "kit.targets.steps", "kit.targets.tree", "kit.targets.turns",

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kit import patterns
-from kit.logwords import WORDS, explain, explain_exit
-from kit.targets import dockerwords
+from kit.diagnostics import docker_errors, pattern
+from kit.diagnostics.explain import WORDS, explain, explain_exit
 from tests.pretend import errors as vllm
 
 GIB = 1024**3
@@ -199,7 +198,7 @@ def test_exit_codes_are_explained_where_the_log_cannot() -> None:
 
 @given(st.text() | st.text(alphabet="CUDA out of memory\n([.0-9]) GiB"))
 def test_any_text_is_read(log: str) -> None:
-    assert explain(log) is None or isinstance(explain(log), patterns.Explanation)
+    assert explain(log) is None or isinstance(explain(log), pattern.Explanation)
 
 
 def test_a_long_log_is_read_from_its_end_in_little_time() -> None:
@@ -228,13 +227,13 @@ DOCKER = {
 
 @pytest.mark.parametrize(("said", "cause"), DOCKER.items())
 def test_what_docker_refuses_is_explained(said: str, cause: str) -> None:
-    found = dockerwords.explain(said)
+    found = docker_errors.explain(said)
     assert found is not None
     assert cause in found.cause
 
 
 def test_every_name_in_a_sentence_is_a_group_of_its_pattern_or_made_of_them() -> None:
-    for word in (*WORDS, *dockerwords.WORDS):
+    for word in (*WORDS, *docker_errors.WORDS):
         groups = dict.fromkeys(re.compile(word.pattern).groupindex, "1")
         made = word.derived(groups) if word.derived else {}
         assert set(re.findall(r"\{(\w+)\}", word.cause + word.mend)) <= {*groups, *made}

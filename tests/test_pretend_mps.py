@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from kit.logwords import explain
+from kit.diagnostics.explain import explain
 from tests.pretend.ledger import Card
 from tests.pretend.mps import ABSENT, RUNNING
 from tests.pretend_gpu import HERE, SOON, Rig, wait_for

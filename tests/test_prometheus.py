@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kit.prometheus import Sample, samples, total
+from kit.metrics import Sample, samples, total
 
 TEXT = """
 # HELP vllm:num_requests_running Number of requests in model execution batches.

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kit import status as views
-from kit.patterns import Explanation
+from kit.diagnostics.pattern import Explanation
 from kit.report.status import NARROW, lines
 from kit.status import Load, Service, Status
 from kit.units import GIB

@@ -6,11 +6,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from kit.diagnostics.docker_errors import explain
 from kit.doctor.engine import version
 from kit.doctor.finding import Finding
 from kit.doctor.machine import Machine
 from kit.doctor.wants import Wants
-from kit.targets.dockerwords import explain
 from kit.units import gib, size
 from kit.versions import version_of
 

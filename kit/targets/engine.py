@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from kit.diagnostics.docker_errors import explain
 from kit.errors import Problem, TargetError
-from kit.targets.dockerwords import explain
 
 if TYPE_CHECKING:
     from docker import DockerClient

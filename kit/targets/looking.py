@@ -9,10 +9,10 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from kit import status as views
+from kit.diagnostics.explain import explain, explain_exit
+from kit.diagnostics.pattern import Explanation
 from kit.errors import TargetError
 from kit.gpu import Gpu
-from kit.logwords import explain, explain_exit
-from kit.patterns import Explanation
 from kit.status import Load, Service, Status
 from kit.targets import inside, running
 from kit.targets.engine import told

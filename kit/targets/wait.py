@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from kit.diagnostics.explain import explain, explain_exit
+from kit.diagnostics.pattern import Explanation
 from kit.errors import Problem, TargetError
-from kit.logwords import explain, explain_exit
-from kit.patterns import Explanation
 from kit.targets.events import Failed, Ready, Retrying, Waiting, Watch
 from kit.targets.judge import Verdict, judge
 from kit.targets.observe import inspect

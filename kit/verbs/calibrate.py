@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kit.bill import Plan, Share
+from kit.diagnostics.log_values import read_log
 from kit.engines import ENGINES
 from kit.errors import Problem, TargetError
 from kit.gpu import ask_driver
 from kit.lock import Lock, Locked, card_of, from_text, to_text
-from kit.logfacts import read_log
 from kit.report.watch import Watcher
 from kit.targets import compose, inside
 from kit.units import gib

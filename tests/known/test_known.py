@@ -11,8 +11,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kit.logwords import WORDS, explain
-from kit.patterns import Explanation
+from kit.diagnostics.explain import WORDS, explain
+from kit.diagnostics.pattern import Explanation
 from tests.test_logwords import SAID
 
 RECORDED = Path(__file__).parents[1] / "recorded"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kit.patterns import Word
+from kit.diagnostics.pattern import Word
 
 _SOURCE = "look at `source` of the model: the folder must hold what Hugging Face would"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kit.patterns import Word
+from kit.diagnostics.pattern import Word
 
 _LOOK = "`monogpu-kit logs mps` says more"
 

@@ -9,18 +9,27 @@ from __future__ import annotations
 
 import re
 
-from kit.known import card, host, hub, last, memory, model, mps, settings
-from kit.patterns import MOST_READ, Explanation, Word, first
+from kit.diagnostics import (
+    hub_errors,
+    vllm_arguments,
+    vllm_exit,
+    vllm_gpu,
+    vllm_host,
+    vllm_memory,
+    vllm_model,
+    vllm_mps,
+)
+from kit.diagnostics.pattern import MOST_READ, Explanation, Word, first
 
 WORDS: tuple[Word, ...] = (
-    *memory.WORDS,
-    *mps.WORDS,
-    *card.WORDS,
-    *hub.WORDS,
-    *model.WORDS,
-    *settings.WORDS,
-    *host.WORDS,
-    *last.WORDS,
+    *vllm_memory.WORDS,
+    *vllm_mps.WORDS,
+    *vllm_gpu.WORDS,
+    *hub_errors.WORDS,
+    *vllm_model.WORDS,
+    *vllm_arguments.WORDS,
+    *vllm_host.WORDS,
+    *vllm_exit.WORDS,
 )
 
 _CODES = {

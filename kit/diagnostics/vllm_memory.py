@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kit.patterns import Word
+from kit.diagnostics.pattern import Word
 
 _ONE_REQUEST = (
     r"max seq len \((?P<asked>\d+)\)[,;]? \(?(?P<needed>[\d.]+) GiB KV cache is needed, which is larger than the "

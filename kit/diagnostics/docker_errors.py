@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kit.patterns import Explanation, Word, first
+from kit.diagnostics.pattern import Explanation, Word, first
 
 WORDS: tuple[Word, ...] = (
     Word(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kit.patterns import Word
+from kit.diagnostics.pattern import Word
 
 
 def _capability(found: Mapping[str, str]) -> Mapping[str, str]:

@@ -1,0 +1,1 @@
+"""Known messages of foreign programs, and what each means: cause and fix."""
