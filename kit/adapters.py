@@ -16,7 +16,7 @@ from kit.checkpoint.adapter import AdapterFacts
 from kit.checkpoint.tensors import Tensor
 from kit.errors import Path, Problem, quoted
 from kit.facts import Facts
-from kit.manifest import Manifest, Model
+from kit.manifest.model import Manifest, Model
 from kit.pricing.lora import ADAPTED_VOCABULARY, LARGEST_HEAD, RANKS, place, shapes
 
 # Words that tell versions of one model apart, whose weights an adapter fits alike.

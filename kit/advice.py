@@ -10,7 +10,7 @@ from kit.bill import Line, Plan
 from kit.choosing import Family, families
 from kit.engines import ENGINES
 from kit.errors import DoesNotFit, Path, Problem, dotted
-from kit.manifest import Manifest
+from kit.manifest.model import Manifest
 from kit.plan import NoRoom, Solution, plan, reserved_for, solve
 from kit.pricing.workers import Asked
 from kit.remarks import remarks

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from kit.facts import Facts
     from kit.gpu import Gpu
-    from kit.manifest import Manifest, Model
+    from kit.manifest.model import Manifest, Model
 
 Graphs = Literal["full", "small", "off"]
 

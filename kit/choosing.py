@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 from kit.bill import Plan
 from kit.facts import Facts
-from kit.manifest import Adapter, Manifest, Model
+from kit.manifest.model import Adapter, Manifest, Model
 from kit.plan import Solution, solve
 from kit.pricing.ladder import Rung
 from kit.pricing.lora import DEFAULT_RANK

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from kit.bill import Line, Plan, Share
 from kit.gpu import Gpu
-from kit.manifest import Router
+from kit.manifest.model import Router
 from kit.units import gib, size
 
 _HOW = """\

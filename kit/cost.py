@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from kit.choosing import Swap, families, fold_all, swaps
-from kit.manifest import Manifest, Model
+from kit.manifest.model import Manifest, Model
 from kit.plan import Solution, solve
 from kit.pricing.lora import DEFAULT_RANK
 from kit.pricing.workers import Asked

@@ -20,9 +20,9 @@ from kit.checkpoint.tensors import adapter_files, weight_files
 from kit.errors import Mark, ModelFilesError, Problem
 from kit.errors import Path as Trail
 from kit.facts import AdapterFacts, Facts, Header, adapter_from_config, from_config
-from kit.reading.refused import Refused
+from kit.manifest.refused import Refused
+from kit.manifest.source import Source, parse_source
 from kit.recorded import read_recorded, read_recorded_adapters, record
-from kit.source import Source, parse_source
 
 __all__ = ["gather", "gather_adapters", "load", "load_adapter", "read_recorded", "read_recorded_adapters", "record"]
 

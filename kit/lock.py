@@ -12,9 +12,9 @@ from typing import Any
 
 import yaml
 
-from kit.document import Document, load
 from kit.errors import ManifestError, Problem
 from kit.gpu import Gpu
+from kit.manifest.yaml_document import Document, load
 from kit.memory import Measured
 from kit.units import gib
 

@@ -8,7 +8,7 @@ document's. For a model without such a head that is the honest way: a head put o
 from __future__ import annotations
 
 from kit.facts import Facts
-from kit.manifest import Model
+from kit.manifest.model import Model
 
 HEADS = ("ForSequenceClassification", "ForRanking")  # the latter compare word by word, by a way of their own
 OVERRIDES = "--hf-overrides"  # makes another architecture of it, such as Qwen3-Reranker's

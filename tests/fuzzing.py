@@ -18,9 +18,9 @@ from pathlib import Path
 
 from hypothesis import strategies as st
 
-from kit.document import load_bytes
 from kit.errors import KitError
-from kit.manifest import parse
+from kit.manifest.model import parse
+from kit.manifest.yaml_document import load_bytes
 from kit.render import is_ours
 from kit.targets import composefile
 from kit.verbs import render

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from kit.manifest import GpuWish, Manifest, Model, Router
+from kit.manifest.model import GpuWish, Manifest, Model, Router
 from kit.units import MIB
 
 TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=10)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from kit.facts import Facts
 from kit.gpu import Gpu, from_size
-from kit.manifest import Manifest
+from kit.manifest.model import Manifest
 from kit.pricing.workers import Asked
 from kit.recorded import read_recorded
 from kit.units import MIB

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from kit.bill import Line, Plan, Share
 from kit.facts import Facts
 from kit.gpu import Gpu
-from kit.manifest import Adapter, Manifest, Model
+from kit.manifest.model import Adapter, Manifest, Model
 from kit.stack import (
     Attachment,
     Device,

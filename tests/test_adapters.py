@@ -15,7 +15,7 @@ from kit.adapters import misfits, pairs, remark
 from kit.errors import ModelFilesError
 from kit.facts import AdapterFacts, Facts, adapter_from_config, from_config
 from kit.gpu import from_size
-from kit.manifest import Manifest
+from kit.manifest.model import Manifest
 from kit.plan import plan
 from kit.pricing.workers import Asked
 from tests.modelfiles import TINY, lora_shapes, safetensors, tiny_files, tiny_shapes

@@ -67,7 +67,7 @@ def test_adapters_that_are_there_go_along_and_their_base_stays() -> None:
 
 
 def model_adapters(name: str) -> list[object]:
-    from kit.manifest import Adapter
+    from kit.manifest.model import Adapter
 
     return [Adapter(name="code", source=f"./adapters/{name}")]
 

@@ -7,8 +7,17 @@ from typing import Any
 import pytest
 import yaml
 
-from kit.document import LOADER, MAX_BYTES, MAX_DEPTH, MAX_PROBLEMS, MAX_STRAYS, Document, load, load_bytes
 from kit.errors import ManifestError, Mark
+from kit.manifest.yaml_document import (
+    LOADER,
+    MAX_BYTES,
+    MAX_DEPTH,
+    MAX_PROBLEMS,
+    MAX_STRAYS,
+    Document,
+    load,
+    load_bytes,
+)
 
 LOADERS = [yaml.SafeLoader, LOADER]
 

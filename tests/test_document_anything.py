@@ -10,8 +10,8 @@ import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from kit.document import LOADER, Document, load, load_bytes
 from kit.errors import ManifestError, Path
+from kit.manifest.yaml_document import LOADER, Document, load, load_bytes
 
 LOADERS = [yaml.SafeLoader, LOADER]
 

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from kit.document import load, load_bytes
 from kit.errors import ManifestError
-from kit.manifest import Adapter, GpuWish, Manifest, Model, Router, Source, parse, variable_of
-from kit.reading.refused import Refused
+from kit.manifest.model import Adapter, GpuWish, Manifest, Model, Router, Source, parse, variable_of
+from kit.manifest.refused import Refused
+from kit.manifest.yaml_document import load, load_bytes
 from kit.units import GIB, MIB
 
 HERE = Path(__file__).parent

@@ -9,9 +9,9 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kit.document import Document, load
 from kit.errors import ManifestError
-from kit.manifest import Manifest, parse
+from kit.manifest.model import Manifest, parse
+from kit.manifest.yaml_document import Document, load
 from tests.manifests import ALIKE, MANIFEST_ALIKE, NESTED, manifests
 
 

@@ -10,9 +10,9 @@ import jsonschema
 import pytest
 from hypothesis import given
 
-from kit.document import Document, load, load_bytes
 from kit.errors import ManifestError
-from kit.manifest import Manifest, parse, schema
+from kit.manifest.model import Manifest, parse, schema
+from kit.manifest.yaml_document import Document, load, load_bytes
 from tests.manifests import WORDS, manifests
 from tests.test_manifest import FULL
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import httpx
 import pytest
 
-from kit.reading.rules import POLICIES
+from kit.manifest.rules import POLICIES
 from kit.targets import compose, inside
 from tests.walks import TINY, Walk, ended, model, soon, walk
 

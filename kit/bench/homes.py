@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from kit.bill import Plan
-from kit.manifest import Adapter, Model
+from kit.manifest.model import Adapter, Model
 
 
 def at_home(plan: Plan, home: Path) -> Plan:

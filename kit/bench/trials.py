@@ -11,7 +11,7 @@ from typing import Literal
 
 from kit.bench.load import Load
 from kit.bill import Plan
-from kit.manifest import Manifest
+from kit.manifest.model import Manifest
 
 Better = Literal["higher", "lower"]
 AS_GIVEN = "as given"

@@ -8,8 +8,8 @@ from typing import Literal
 
 from kit.engines import ENGINES
 from kit.facts import Facts
-from kit.manifest import Manifest
-from kit.reading.checks import is_loopback, variable_of
+from kit.manifest.model import Manifest
+from kit.manifest.validators import is_loopback, variable_of
 from kit.routers import ROUTERS, front
 
 

@@ -8,9 +8,9 @@ from typing import Protocol
 from kit.bill import Plan, Share
 from kit.engines import ollama, triton, vllm
 from kit.errors import ManifestError, Path, Problem
-from kit.manifest import Model
+from kit.manifest.model import Model
+from kit.manifest.refused import Refused
 from kit.pricing.ladder import Rung, Wish
-from kit.reading.refused import Refused
 from kit.stack import File, Probe, Route, Service
 
 

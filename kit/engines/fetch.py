@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 
 from kit.labels import MODEL, ROLE
-from kit.manifest import Adapter, Model, Source, variable_of
+from kit.manifest.model import Adapter, Model, Source, variable_of
 from kit.stack import EGRESS, Attachment, Mount, Secret, Service, Value
 
 HF_HOME = "/cache/huggingface"  # outside /root, where a worker without root may not look

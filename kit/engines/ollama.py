@@ -19,9 +19,9 @@ from kit.bill import Plan, Share
 from kit.engines.fetch import environment, mount_of
 from kit.errors import Path
 from kit.labels import MODEL, ROLE
-from kit.manifest import Model
+from kit.manifest.model import Model
+from kit.manifest.refused import Refused
 from kit.pricing.ladder import Rung, Wish, as_asked
-from kit.reading.refused import Refused
 from kit.render import checksum, fill
 from kit.routers.front import CONFIG
 from kit.routers.front import USER as DOOR_USER

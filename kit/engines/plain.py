@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from kit.bill import Plan, Share
 from kit.errors import Path
-from kit.manifest import Model
-from kit.reading.refused import Refused
+from kit.manifest.model import Model
+from kit.manifest.refused import Refused
 from kit.stack import File, Service
 
 

@@ -19,7 +19,7 @@ from kit.engines.fetch import CACHE, HF_HOME, adapter_folder, environment, fetch
 from kit.engines.plain import no_doors as doors
 from kit.engines.plain import no_files as files
 from kit.engines.plain import nothing_refused as refused
-from kit.manifest import Adapter, Source
+from kit.manifest.model import Adapter, Source
 from kit.pricing.ladder import price
 from kit.pricing.lora import served_rank
 from kit.stack import WORKERS, Attachment, Health, Mount, Probe, Route, Service, Value

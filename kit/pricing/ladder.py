@@ -14,7 +14,7 @@ from itertools import pairwise
 from kit.bill import Graphs, Line
 from kit.facts import Facts
 from kit.gpu import Gpu
-from kit.manifest import Model
+from kit.manifest.model import Model
 from kit.memory import Card, Setting, base_setting, capture_sizes, rest_lines
 from kit.pricing.flags import read_flags
 from kit.pricing.kv import KvCost, kv_cost

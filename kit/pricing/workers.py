@@ -10,7 +10,7 @@ from kit.engines import ENGINES, none_for
 from kit.errors import ManifestError, Problem
 from kit.facts import AdapterFacts, Facts
 from kit.gpu import Gpu
-from kit.manifest import Manifest, Model
+from kit.manifest.model import Manifest, Model
 from kit.memory import Measured
 from kit.pricing.flags import read_flags
 from kit.pricing.ladder import Rung, Wish, Worker

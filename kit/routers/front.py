@@ -19,7 +19,7 @@ from pathlib import Path
 
 from kit.bill import Plan
 from kit.labels import ROLE
-from kit.manifest import Manifest, Model
+from kit.manifest.model import Manifest, Model
 from kit.render import checksum, fill
 from kit.stack import EDGE, WORKERS, Attachment, File, Health, Mount, Route, Service
 

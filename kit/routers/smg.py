@@ -17,7 +17,7 @@ from pathlib import Path
 
 from kit.bill import Plan
 from kit.labels import ROLE
-from kit.manifest import Router
+from kit.manifest.model import Router
 from kit.stack import EDGE, WORKERS, Attachment, File, Health, Mount, Port, Route, Secret, Service, Value
 
 DEFAULT_IMAGE = "lightseekorg/smg:1.13.0"

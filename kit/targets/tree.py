@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from kit import document
 from kit.errors import ManifestError, Mark, Path, Problem, TargetError, dotted
+from kit.manifest import yaml_document
 
 Plain = str | list["Plain"] | dict[str, "Plain"] | None
 
@@ -51,13 +51,13 @@ def _said(value: object) -> str:
 def parse(text: str, file: str) -> Node:
     """The tree of a YAML text. Raises TargetError at the line of whatever readers would not take alike."""
     try:
-        found = document.load(text, file).sound()
+        found = yaml_document.load(text, file).sound()
     except ManifestError as error:
         raise TargetError(error.problems) from None
     return _node(found.data, (), found)
 
 
-def _node(data: object, path: Path, found: document.Document) -> Node:
+def _node(data: object, path: Path, found: yaml_document.Document) -> Node:
     value: str | tuple[Node, ...] | Mapping[str, Node] | None
     if isinstance(data, list):
         value = tuple(_node(item, (*path, index), found) for index, item in enumerate(data))

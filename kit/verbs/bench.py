@@ -16,7 +16,7 @@ from kit.bench.records import Began, began
 from kit.bench.trials import AS_GIVEN, EFFORTS, Effort, Protocol, Wish
 from kit.errors import DoesNotFit, ManifestError, Problem, TargetError
 from kit.gpu import Gpu
-from kit.reading.rules import POLICIES
+from kit.manifest.rules import POLICIES
 from kit.targets import compose, held
 from kit.targets.steps import Operation
 from kit.verbs.bench_files import Files

@@ -9,13 +9,13 @@ from pathlib import Path
 
 from kit import gpu as cards
 from kit.bill import Plan
-from kit.document import Document, load_bytes
 from kit.errors import KitError, ManifestError, Mark, Problem
 from kit.errors import Path as Trail
 from kit.facts import AdapterFacts, Facts
 from kit.gpu import Gpu
 from kit.lock import Wanted, from_text, measured
-from kit.manifest import Manifest, Model, parse
+from kit.manifest.model import Manifest, Model, parse
+from kit.manifest.yaml_document import Document, load_bytes
 from kit.memory import Measured
 from kit.pricing.workers import Asked, services_of
 from kit.verbs.files import read_text

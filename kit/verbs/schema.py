@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kit.manifest import schema
+from kit.manifest.model import schema
 from kit.verbs.output import Output
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from kit.bench.load import Load
 from kit.bench.trials import AS_GIVEN, Protocol, Stand, View, schedule
 from kit.errors import Path, dotted
-from kit.manifest import Manifest
+from kit.manifest.model import Manifest
 
 
 def printed(protocol: Protocol, given: Manifest) -> str:

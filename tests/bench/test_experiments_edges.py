@@ -10,8 +10,8 @@ from kit.bench.experiments import EXPERIMENTS
 from kit.bench.experiments.policy import NOT_FOR_MANY
 from kit.bench.trials import AS_GIVEN, Wish
 from kit.errors import ManifestError
-from kit.manifest import GpuWish
-from kit.reading.rules import POLICIES
+from kit.manifest.model import GpuWish
+from kit.manifest.rules import POLICIES
 from tests import planning
 from tests.bench.wishes import HOST, example, on, planned_stands, protocols, wish
 from tests.planning import LLAMA, SMALL, TINY, model, trio

@@ -21,7 +21,7 @@ from kit.bench.sizing import (
     sized,
 )
 from kit.bench.trials import AS_GIVEN, Stand, Trial
-from kit.manifest import Manifest
+from kit.manifest.model import Manifest
 from tests.planning import model
 
 HERE = Stand(AS_GIVEN, Manifest.model_validate({"name": "test", "models": [model()]}))

@@ -13,9 +13,9 @@ from kit.bench.experiments import EXPERIMENTS
 from kit.bench.trials import EFFORTS, Protocol, Wish
 from kit.bill import Plan
 from kit.gpu import Gpu, host
+from kit.manifest import rules
 from kit.plan import NoRoom, plan
 from kit.pricing.workers import Asked
-from kit.reading import rules
 from kit.units import GIB
 from kit.verbs.inputs import planned, read_project
 from tests import planning

@@ -18,7 +18,7 @@ from kit.doctor.finding import Finding
 from kit.doctor.machine import Access, Engine, Host, Image, KeyFile, Machine, Ours, Sight
 from kit.doctor.wants import Wants, wants
 from kit.gpu import Process
-from kit.manifest import Manifest
+from kit.manifest.model import Manifest
 from kit.targets import probing
 from kit.targets.listeners import Listener
 from kit.targets.snapshot import Publication

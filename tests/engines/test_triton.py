@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from kit.document import load
 from kit.errors import ManifestError
-from kit.manifest import parse
+from kit.manifest.model import parse
+from kit.manifest.yaml_document import load
 from kit.stack import Probe, Service, Stack, assemble
 from tests.strategies import HOST, model, plan, share
 

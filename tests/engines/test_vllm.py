@@ -7,7 +7,7 @@ import pytest
 
 from kit.bill import Share
 from kit.engines import vllm
-from kit.manifest import Adapter
+from kit.manifest.model import Adapter
 from kit.stack import Mount, Probe, Route, Secret
 from tests.strategies import HOST, facts, model, plan, share
 

@@ -9,51 +9,57 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kit.reading import checks
-from kit.reading.refused import Refused
+from kit.manifest import validators
+from kit.manifest.refused import Refused
 from kit.units import GIB, MIB
 
 GOOD: list[tuple[Callable[[Any], Any], Any, Any]] = [
-    (checks.name, "chat", "chat"),
-    (checks.name, "a", "a"),
-    (checks.name, "qwen2-5-0-5b", "qwen2-5-0-5b"),
-    (checks.name, "vllm-chat", "vllm-chat"),
-    (checks.name, "fetcher", "fetcher"),
-    (checks.name, "x" * 40, "x" * 40),
-    (checks.project, "2-models_here", "2-models_here"),
-    (checks.device, 0, "0"),
-    (checks.device, "none", "none"),
-    (checks.device, "MIG-5f1d/1/0", "MIG-5f1d/1/0"),
-    (checks.bind, "::0001", "::1"),
-    (checks.bind, "10.0.0.7", "10.0.0.7"),
-    (checks.variable_name, "_KEY_1", "_KEY_1"),
-    (checks.image, "vllm/vllm-openai:v0.26.0", "vllm/vllm-openai:v0.26.0"),
-    (checks.image, "localhost:5000/a/b_c.d@sha256:" + "0" * 64, "localhost:5000/a/b_c.d@sha256:" + "0" * 64),
-    (checks.image, "monogpu", "monogpu"),
-    (checks.key_file, "./secrets/api key", "./secrets/api key"),
-    (checks.key_file, "~/key", "~/key"),
-    (checks.memory, "256MiB", 256 * MIB),
-    (checks.memory, 4 * GIB, 4 * GIB),
-    (checks.memory_or_auto, "auto", "auto"),
-    (checks.reserve, 0, 0),
-    (checks.reserve, "1MiB", MIB),
-    (checks.count_or_auto, "auto", "auto"),
-    (checks.count_or_auto, "8k", 8192),
-    (checks.count_or_auto, 1, 1),
+    (validators.name, "chat", "chat"),
+    (validators.name, "a", "a"),
+    (validators.name, "qwen2-5-0-5b", "qwen2-5-0-5b"),
+    (validators.name, "vllm-chat", "vllm-chat"),
+    (validators.name, "fetcher", "fetcher"),
+    (validators.name, "x" * 40, "x" * 40),
+    (validators.project, "2-models_here", "2-models_here"),
+    (validators.device, 0, "0"),
+    (validators.device, "none", "none"),
+    (validators.device, "MIG-5f1d/1/0", "MIG-5f1d/1/0"),
+    (validators.bind, "::0001", "::1"),
+    (validators.bind, "10.0.0.7", "10.0.0.7"),
+    (validators.variable_name, "_KEY_1", "_KEY_1"),
+    (validators.image, "vllm/vllm-openai:v0.26.0", "vllm/vllm-openai:v0.26.0"),
+    (validators.image, "localhost:5000/a/b_c.d@sha256:" + "0" * 64, "localhost:5000/a/b_c.d@sha256:" + "0" * 64),
+    (validators.image, "monogpu", "monogpu"),
+    (validators.key_file, "./secrets/api key", "./secrets/api key"),
+    (validators.key_file, "~/key", "~/key"),
+    (validators.memory, "256MiB", 256 * MIB),
+    (validators.memory, 4 * GIB, 4 * GIB),
+    (validators.memory_or_auto, "auto", "auto"),
+    (validators.reserve, 0, 0),
+    (validators.reserve, "1MiB", MIB),
+    (validators.count_or_auto, "auto", "auto"),
+    (validators.count_or_auto, "8k", 8192),
+    (validators.count_or_auto, 1, 1),
 ]
 BAD: list[tuple[Callable[[Any], Any], Any]] = [
-    *((checks.name, text) for text in ("", "A", "-a", "a-", "a_b", "a.b", "7b", "a b", "a\n", "é", "x" * 41)),
-    *((checks.name, text) for text in checks.RESERVED),
-    *((checks.name, text) for text in ("fetch-chat", "vllm", "master", "vllm-dp-master", "llama-arg")),
-    *((checks.project, text) for text in ("", "A", "-a", "_a", "a.b", "a\n", "x" * 41)),
-    *((checks.device, value) for value in (None, "", "0,1", "all", "cuda:0", "-1", "1000", "nvidia.com/gpu=0", "0\n")),
-    *((checks.bind, text) for text in ("", "localhost", "1.2.3", "127.0.0.01", "fe80::1%eth0", "[::1]", "1.2.3.4:80")),
-    *((checks.variable_name, text) for text in ("", "key", "$KEY", "${KEY}", "1KEY", "KEY\n", "sk-x")),
-    *((checks.key_file, text) for text in ("", "key", "sk-x", "./", "./a:b", "/run/$KEY", "./a\nb")),
-    *((checks.image, text) for text in ("", "A/b", "a b", "a:b:c", "a@sha256:0", "${IMAGE}", "a\n", "a" * 600)),
-    *((checks.memory, value) for value in (0, 16, -1, "16", "255MiB", 0.3, "30%", True, None, "9999TiB", [], "4G")),
-    *((checks.reserve, value) for value in (False, 0.0, 512, "1KiB", -5, None)),
-    *((checks.count_or_auto, value) for value in (0, -1, 2**31, 32.0, True, None, "many", "AUTO", [], {})),
+    *((validators.name, text) for text in ("", "A", "-a", "a-", "a_b", "a.b", "7b", "a b", "a\n", "é", "x" * 41)),
+    *((validators.name, text) for text in validators.RESERVED),
+    *((validators.name, text) for text in ("fetch-chat", "vllm", "master", "vllm-dp-master", "llama-arg")),
+    *((validators.project, text) for text in ("", "A", "-a", "_a", "a.b", "a\n", "x" * 41)),
+    *(
+        (validators.device, value)
+        for value in (None, "", "0,1", "all", "cuda:0", "-1", "1000", "nvidia.com/gpu=0", "0\n")
+    ),
+    *(
+        (validators.bind, text)
+        for text in ("", "localhost", "1.2.3", "127.0.0.01", "fe80::1%eth0", "[::1]", "1.2.3.4:80")
+    ),
+    *((validators.variable_name, text) for text in ("", "key", "$KEY", "${KEY}", "1KEY", "KEY\n", "sk-x")),
+    *((validators.key_file, text) for text in ("", "key", "sk-x", "./", "./a:b", "/run/$KEY", "./a\nb")),
+    *((validators.image, text) for text in ("", "A/b", "a b", "a:b:c", "a@sha256:0", "${IMAGE}", "a\n", "a" * 600)),
+    *((validators.memory, value) for value in (0, 16, -1, "16", "255MiB", 0.3, "30%", True, None, "9999TiB", [], "4G")),
+    *((validators.reserve, value) for value in (False, 0.0, 512, "1KiB", -5, None)),
+    *((validators.count_or_auto, value) for value in (0, -1, 2**31, 32.0, True, None, "many", "AUTO", [], {})),
 ]
 
 
@@ -72,13 +78,13 @@ def test_a_bad_value_is_refused_with_what_was_wrong_and_needed(check: Callable[[
 
 @given(st.text())
 def test_the_nearest_name_of_any_text_is_a_name_or_nothing(text: str) -> None:
-    near = checks.slug(text)
+    near = validators.slug(text)
     taken = (
-        near in checks.RESERVED
+        near in validators.RESERVED
         or near.startswith("fetch-")
-        or f"{near.upper().replace('-', '_')}_PORT" in checks.PORT_VARIABLES
+        or f"{near.upper().replace('-', '_')}_PORT" in validators.PORT_VARIABLES
     )
-    assert near == "" or taken or checks.name(near) == near
+    assert near == "" or taken or validators.name(near) == near
 
 
 @pytest.mark.parametrize(
@@ -86,10 +92,10 @@ def test_the_nearest_name_of_any_text_is_a_name_or_nothing(text: str) -> None:
     [("Qwen/Qwen2.5-0.5B", "qwen-qwen2-5-0-5b"), ("7B chat", "model-7b-chat"), ("日本", ""), ("-a-", "a")],
 )
 def test_the_nearest_name_is_readable(text: str, near: str) -> None:
-    assert checks.slug(text) == near
+    assert validators.slug(text) == near
 
 
-@pytest.mark.parametrize("check", [checks.variable_name, checks.key_file])
+@pytest.mark.parametrize("check", [validators.variable_name, validators.key_file])
 def test_a_refused_key_may_not_be_shown(check: Callable[[str], str]) -> None:
     with pytest.raises(Refused) as caught:
         check("sk-live-123")
@@ -101,7 +107,7 @@ def test_a_refused_key_may_not_be_shown(check: Callable[[str], str]) -> None:
     ("address", "loopback"), [("127.0.0.1", True), ("::1", True), ("0.0.0.0", False), ("::", False)]
 )
 def test_only_a_loopback_address_is_closed_to_others(address: str, loopback: bool) -> None:
-    assert checks.is_loopback(address) is loopback
+    assert validators.is_loopback(address) is loopback
 
 
 @pytest.mark.parametrize(
@@ -109,4 +115,4 @@ def test_only_a_loopback_address_is_closed_to_others(address: str, loopback: boo
     [(None, "nothing"), (True, "true"), ("a", "'a'"), ({}, "a mapping"), ([], "a list"), ((), "a list"), (1.5, "1.5")],
 )
 def test_a_value_is_told_in_words(value: Any, words: str) -> None:
-    assert checks.told(value) == words
+    assert validators.told(value) == words

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kit.reading import owned
-from kit.reading.refused import Refused
+from kit.manifest import managed_args
+from kit.manifest.refused import Refused
 
 
 def found(*args: str, engine: str = "vllm") -> list[int]:
-    return [index for index, _ in owned.arguments(engine, args)]
+    return [index for index, _ in managed_args.arguments(engine, args)]
 
 
 @pytest.mark.parametrize(
@@ -81,9 +81,9 @@ def test_any_arguments_are_taken_or_refused_once_each(engine: str, args: list[st
     assert all(0 <= index < len(args) for index in indices)
 
 
-@pytest.mark.parametrize("name", owned.VARIABLES)
+@pytest.mark.parametrize("name", managed_args.VARIABLES)
 def test_a_variable_that_the_plan_owns_is_refused(name: str) -> None:
-    reason = owned.variable(name, "x")
+    reason = managed_args.variable(name, "x")
     assert reason
     assert reason.at_word
 
@@ -92,12 +92,12 @@ def test_a_variable_that_the_plan_owns_is_refused(name: str) -> None:
     "name", ["HF_TOKEN", "OPENAI_API_KEY", "AWS_SECRET_ACCESS_KEY", "DB_PASSWORD", "my_token", "S3_SECRET"]
 )
 def test_a_secret_is_refused_and_never_shown_but_may_be_referred_to(name: str) -> None:
-    reason = owned.variable(name, "the value")
+    reason = managed_args.variable(name, "the value")
     assert reason
     assert reason.secret
     assert "the value" not in f"{reason.what}{reason.needed}{reason.hint}"
-    assert owned.variable(name, "${MY_TOKEN}") is None
-    assert owned.variable(name, "") is None
+    assert managed_args.variable(name, "${MY_TOKEN}") is None
+    assert managed_args.variable(name, "") is None
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_a_secret_is_refused_and_never_shown_but_may_be_referred_to(name: str) -
     ],
 )  # fmt: skip
 def test_any_other_variable_is_passed_on(name: str, value: str) -> None:
-    assert owned.variable(name, value) is None
+    assert managed_args.variable(name, value) is None
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_any_other_variable_is_passed_on(name: str, value: str) -> None:
      ("A", "x ${HOME}"), ("A", "${home}"), ("A", "${HOME:-x}")],
 )  # fmt: skip
 def test_a_wrong_name_or_half_a_reference_is_refused(name: str, value: str) -> None:
-    assert owned.variable(name, value)
+    assert managed_args.variable(name, value)
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_a_wrong_name_or_half_a_reference_is_refused(name: str, value: str) -> N
     ],
 )  # fmt: skip
 def test_a_mount_is_taken_as_it_is(text: str) -> None:
-    assert owned.volume(text) == text
+    assert managed_args.volume(text) == text
 
 
 @pytest.mark.parametrize(
@@ -144,13 +144,13 @@ def test_a_mount_is_taken_as_it_is(text: str) -> None:
 )  # fmt: skip
 def test_what_is_no_mount_or_hides_or_hands_over_is_refused(text: str) -> None:
     with pytest.raises(Refused) as caught:
-        owned.volume(text)
+        managed_args.volume(text)
     assert caught.value.needed
 
 
 @given(st.text(max_size=20) | st.text("a./~:ro$", max_size=12))
 def test_any_text_is_a_mount_or_refused(text: str) -> None:
     try:
-        assert owned.volume(text) == text
+        assert managed_args.volume(text) == text
     except Refused as reason:
         assert reason.what

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from kit.manifest import Manifest
-from kit.reading.rules import POLICIES
+from kit.manifest.model import Manifest
+from kit.manifest.rules import POLICIES
 from kit.routers import vllm_router
 from kit.stack import Port, assemble
 from tests.strategies import model, plan, share

@@ -12,7 +12,7 @@ import pytest
 from kit.bench.load import Load, Prompts
 from kit.bench.trials import AS_GIVEN, Stand, Trial
 from kit.errors import Problem, TargetError
-from kit.manifest import Manifest
+from kit.manifest.model import Manifest
 from kit.targets.loading import Loaders, Said, Sent
 from kit.targets.sending import Outcome, at_once, send
 from tests.bench.servejson import embedded, generated, steady

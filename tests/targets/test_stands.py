@@ -13,7 +13,7 @@ import pytest
 from kit.bench.records import Stood
 from kit.bench.trials import AS_GIVEN, Stand
 from kit.errors import TargetError
-from kit.manifest import Manifest
+from kit.manifest.model import Manifest
 from kit.targets import compose
 from kit.targets.events import Watch, unwatched
 from kit.targets.stands import Ground, Place

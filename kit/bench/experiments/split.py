@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kit.bench.choosing import footprint, load, plain, share_of, single
 from kit.bench.trials import Protocol, Stand, Trial, Value, View, Wish
-from kit.manifest import Model
+from kit.manifest.model import Model
 from kit.units import MIB
 
 QUESTION = "Does a small model serve less from a part of the card than from all of it?"

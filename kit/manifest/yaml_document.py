@@ -19,8 +19,8 @@ import yaml
 from yaml import events as ev
 
 from kit.errors import ManifestError, Mark, Path, Problem, quoted
-from kit.reading import syntax
-from kit.reading.scalars import is_switch, resolve
+from kit.manifest import yaml_errors
+from kit.manifest.scalars import is_switch, resolve
 
 MAX_BYTES = 2**20
 MAX_DEPTH = 32
@@ -115,7 +115,7 @@ class _Reader:
             data = self._root()
         except (yaml.YAMLError, ValueError, OverflowError) as error:
             # PyYAML's own parser lets Python's errors through for an escape such as "\\UFFFFFFFF".
-            raise self._unreadable(syntax.explain(error, self._place)) from None
+            raise self._unreadable(yaml_errors.explain(error, self._place)) from None
         if data is None:
             raise self._unreadable(Problem("nothing is written here", mark=self._place(0, 0)))
         problems = tuple(self.problems.values())

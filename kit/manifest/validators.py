@@ -7,7 +7,7 @@ import re
 from typing import Any, Literal
 
 from kit.errors import quoted
-from kit.reading.refused import Refused
+from kit.manifest.refused import Refused
 from kit.units import MIB, parse_bytes, parse_count
 
 NAME_LENGTH = 40

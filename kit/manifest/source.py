@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from kit.errors import quoted
-from kit.reading.refused import Refused
+from kit.manifest.refused import Refused
 
 # https://huggingface.co/docs/huggingface_hub: letters, digits, - _ . but not at the ends, no -- and no ..
 _PART = r"[A-Za-z0-9](?:[A-Za-z0-9_]|[-.](?=[A-Za-z0-9_]))*"

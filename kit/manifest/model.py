@@ -10,14 +10,9 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, ValidationError
 
-from kit.document import Document
 from kit.errors import ManifestError, Path
-from kit.reading import checks, rules
-from kit.reading.checks import variable_of as variable_of
-from kit.reading.located import located, mended, readable
-from kit.reading.refused import Refused
-from kit.reading.wording import Words, refusals
-from kit.reading.words import (
+from kit.manifest import rules, validators
+from kit.manifest.fields import (
     Address,
     Bytes,
     Count,
@@ -35,10 +30,15 @@ from kit.reading.words import (
     Volume,
     Weight,
 )
-from kit.reading.words import Engine as Engine
-from kit.reading.words import Task as Task
-from kit.source import Source as Source
-from kit.source import parse_source as parse_source
+from kit.manifest.fields import Engine as Engine
+from kit.manifest.fields import Task as Task
+from kit.manifest.locate import located, mended, readable
+from kit.manifest.pydantic_errors import Words, refusals
+from kit.manifest.refused import Refused
+from kit.manifest.source import Source as Source
+from kit.manifest.source import parse_source as parse_source
+from kit.manifest.validators import variable_of as variable_of
+from kit.manifest.yaml_document import Document
 
 
 class Frozen(BaseModel):
@@ -216,7 +216,7 @@ def parse(document: Document, default_name: str = "monogpu") -> Manifest:
     """The manifest that `document` holds. Without `name` it is called `default_name`, the folder's, made a valid one.
 
     Raises ManifestError with everything that is wrong, the document's own problems included, in the file's order."""
-    data = readable(document, {"name": checks.project_of(default_name)})
+    data = readable(document, {"name": validators.project_of(default_name)})
     manifest, found = _validated(data)
     if found:
         manifest, _ = _validated(mended(data, [path for path, _ in found]))

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from kit.errors import Path, dotted
-from kit.reading import owned
-from kit.reading.checks import is_loopback
-from kit.reading.refused import Refused
-from kit.source import parse_source
+from kit.manifest import managed_args
+from kit.manifest.refused import Refused
+from kit.manifest.source import parse_source
+from kit.manifest.validators import is_loopback
 
 if TYPE_CHECKING:
-    from kit.manifest import Manifest, Model, Router
+    from kit.manifest.model import Manifest, Model, Router
 
 Found = Iterator[tuple[Path, Refused]]
 
@@ -137,10 +137,10 @@ def _model(model: Model, *, on_cpu: bool) -> Found:
         )
     if on_cpu and model.graphs in ("full", "small"):
         yield ("graphs",), Refused(f"'{model.graphs}' needs a card, and gpu.device is none", "write auto or off")
-    for index, reason in owned.arguments(model.engine, model.args):
+    for index, reason in managed_args.arguments(model.engine, model.args):
         yield ("args", index), reason
     for name, value in model.env.items():
-        if refused := owned.variable(name, value):
+        if refused := managed_args.variable(name, value):
             yield ("env", name), refused
     yield from _mounts(model)
 

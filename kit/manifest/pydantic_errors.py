@@ -11,8 +11,8 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from kit.errors import Path, quoted
-from kit.reading.checks import told
-from kit.reading.refused import Refused
+from kit.manifest.refused import Refused
+from kit.manifest.validators import told
 
 MAX_PROBLEMS = 100  # that are worded: a file with more is no manifest
 

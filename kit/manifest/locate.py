@@ -8,9 +8,9 @@ from copy import deepcopy
 from dataclasses import replace
 from typing import Any
 
-from kit.document import Document
 from kit.errors import ManifestError, Mark, Path, Problem, quoted
-from kit.reading.refused import Refused
+from kit.manifest.refused import Refused
+from kit.manifest.yaml_document import Document
 
 _AS_WRITTEN = ("args", "env")
 _LISTED = ("models", "adapters")

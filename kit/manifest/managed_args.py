@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterator, Mapping
 
 from kit.errors import quoted
-from kit.reading.checks import variable_of
-from kit.reading.refused import Refused
+from kit.manifest.refused import Refused
+from kit.manifest.validators import variable_of
 
 _PLACE = "workers listen where only the router reaches them; write router.bind and router.port"
 _LORA = "write the model's adapters:"

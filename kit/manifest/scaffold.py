@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from kit.errors import printable
 from kit.gpu import Gpu
-from kit.manifest import schema
+from kit.manifest.model import schema
 from kit.units import GIB
 
 # Written beside the manifest, so that editors complete and check it without network, for this very version.
