@@ -12,10 +12,10 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from kit.checkpoint.adapter import AdapterFacts
-from kit.checkpoint.tensors import Tensor
 from kit.errors import Path, Problem, quoted
-from kit.facts import Facts
+from kit.facts.facts import Facts
+from kit.facts.lora_adapter import AdapterFacts
+from kit.facts.tensors import Tensor
 from kit.manifest.model import Manifest, Model
 from kit.pricing.lora import ADAPTED_VOCABULARY, LARGEST_HEAD, RANKS, place, shapes
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from kit.facts import Facts
+    from kit.facts.facts import Facts
     from kit.gpu import Gpu
     from kit.manifest.model import Manifest, Model
 

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from kit.bill import Plan
-from kit.facts import Facts
+from kit.facts.facts import Facts
 from kit.manifest.model import Adapter, Manifest, Model
 from kit.plan import Solution, solve
 from kit.pricing.ladder import Rung

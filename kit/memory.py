@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kit.bill import Line
-from kit.facts import Facts
+from kit.facts.facts import Facts
 from kit.pricing.constants import HOST_RUNTIME, HOST_WHY, Constants, constants_for
 from kit.pricing.flags import Flags
 from kit.pricing.lora import served_rank

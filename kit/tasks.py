@@ -7,7 +7,7 @@ document's. For a model without such a head that is the honest way: a head put o
 
 from __future__ import annotations
 
-from kit.facts import Facts
+from kit.facts.facts import Facts
 from kit.manifest.model import Model
 
 HEADS = ("ForSequenceClassification", "ForRanking")  # the latter compare word by word, by a way of their own

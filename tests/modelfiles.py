@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from math import prod
 
-from kit.facts import DTYPE_BYTES
+from kit.facts.facts import DTYPE_BYTES
 
 Shapes = Mapping[str, tuple[str, tuple[int, ...]]]
 

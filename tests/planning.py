@@ -6,11 +6,11 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from kit.facts import Facts
+from kit.facts.facts import Facts
+from kit.facts.facts_json import read_recorded
 from kit.gpu import Gpu, from_size
 from kit.manifest.model import Manifest
 from kit.pricing.workers import Asked
-from kit.recorded import read_recorded
 from kit.units import MIB
 from tests.readings import RECORDED
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from kit.facts import Facts
+from kit.facts.facts import Facts
+from kit.facts.facts_json import read_recorded
 from kit.memory import Card, Setting, capture_sizes, rest_lines
 from kit.pricing.kv import KvCost, kv_cost
-from kit.recorded import read_recorded
 from kit.units import MIB
 from kit.versions import ways
 

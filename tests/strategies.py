@@ -9,7 +9,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from kit.bill import Line, Plan, Share
-from kit.facts import Facts
+from kit.facts.facts import Facts
 from kit.gpu import Gpu
 from kit.manifest.model import Adapter, Manifest, Model
 from kit.stack import (

@@ -13,7 +13,7 @@ import pytest
 
 from kit.adapters import misfits, pairs, remark
 from kit.errors import ModelFilesError
-from kit.facts import AdapterFacts, Facts, adapter_from_config, from_config
+from kit.facts.facts import AdapterFacts, Facts, adapter_from_config, from_config
 from kit.gpu import from_size
 from kit.manifest.model import Manifest
 from kit.plan import plan

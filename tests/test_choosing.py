@@ -9,7 +9,7 @@ import pytest
 from kit.advice import plan_or_advise
 from kit.choosing import families, fold, fold_all, said, swaps
 from kit.errors import DoesNotFit
-from kit.facts import Facts
+from kit.facts.facts import Facts
 from kit.plan import solve
 from kit.pricing.lora import slot_bytes
 from kit.pricing.weights import rope_bytes, weights_bytes

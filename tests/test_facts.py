@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kit.errors import ModelFilesError
-from kit.facts import (
+from kit.facts.facts import (
     DTYPE_BYTES,
     AdapterFacts,
     Attention,

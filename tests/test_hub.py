@@ -9,8 +9,8 @@ import pytest
 from huggingface_hub import HfApi
 
 from kit.errors import Mark, ModelFilesError
-from kit.facts import from_config
-from kit.hub import Hub, UnreachableError, gather, gather_adapters, load, load_adapter
+from kit.facts.facts import from_config
+from kit.facts.hub import Hub, UnreachableError, gather, gather_adapters, load, load_adapter
 from tests.hubserver import GOOD_TOKEN, STRANGER_TOKEN, HubServer
 from tests.modelfiles import TINY, lora_shapes, safetensors, tiny_files, tiny_shapes
 

@@ -9,8 +9,8 @@ import pytest
 from huggingface_hub import HfApi
 
 from kit.doctor.machine import Access
-from kit.hub import Hub
-from kit.hub_access import access
+from kit.facts.hub import Hub
+from kit.facts.hub_access import access
 from tests.hubserver import GOOD_TOKEN, STRANGER_TOKEN, HubServer
 from tests.modelfiles import tiny_files
 

@@ -18,9 +18,9 @@ ROOT = Path(__file__).resolve().parent.parent
 MAY_IMPORT = {
     "docker": ("kit.targets",),
     "requests": ("kit.targets",),  # what the Docker SDK raises
-    "httpx": ("kit.hub", "kit.hub_access", "kit.verify", "kit.verbs"),
+    "httpx": ("kit.facts.hub", "kit.facts.hub_access", "kit.verify", "kit.verbs"),
     "subprocess": ("kit.targets",),
-    "huggingface_hub": ("kit.hub", "kit.hub_access"),
+    "huggingface_hub": ("kit.facts.hub", "kit.facts.hub_access"),
     "pynvml": ("kit.gpu",),
     "rich": ("kit.report", "kit.verbs"),
     "jinja2": ("kit.render",),
@@ -34,7 +34,7 @@ MAY_IMPORT = {
 LATE = ("docker", "requests", "httpx", "huggingface_hub", "pynvml", "rich", "jinja2", "matplotlib")
 # Where the walk meets the world. All other modules are pure and import none of these.
 EDGE = (
-    "kit.cli", "kit.verbs", "kit.targets", "kit.hub", "kit.hub_access", "kit.verify", "kit.report",
+    "kit.cli", "kit.verbs", "kit.targets", "kit.facts.hub", "kit.facts.hub_access", "kit.verify", "kit.report",
     "kit.files",
 )  # fmt: skip
 # What is decided about containers is decided without Docker.

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from kit.facts import Facts, from_config
+from kit.facts.facts import Facts, from_config
 from kit.pricing.kv import kv_cost
 from kit.pricing.weights import rope_bytes, weights_bytes
 from kit.units import GIB

@@ -9,8 +9,8 @@ import pytest
 import yaml
 
 from kit.errors import ModelFilesError
-from kit.facts import AdapterFacts, Facts, from_config
-from kit.recorded import read_recorded, read_recorded_adapters, record
+from kit.facts.facts import AdapterFacts, Facts, from_config
+from kit.facts.facts_json import read_recorded, read_recorded_adapters, record
 from tests.checkpoint.test_families import MORE
 from tests.modelfiles import TINY
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from kit.engines import ENGINES
-from kit.facts import Facts
+from kit.facts.facts import Facts
 from kit.manifest.model import Manifest
 from kit.manifest.validators import is_loopback, variable_of
 from kit.routers import ROUTERS, front

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import ceil
 
-from kit.facts import Attention, Facts
+from kit.facts.facts import Attention, Facts
 from kit.units import MIB, up
 
 # Bytes of one KV element by --kv-cache-dtype; auto takes the model's.

@@ -12,7 +12,7 @@ from functools import cached_property
 from itertools import pairwise
 
 from kit.bill import Graphs, Line
-from kit.facts import Facts
+from kit.facts.facts import Facts
 from kit.gpu import Gpu
 from kit.manifest.model import Model
 from kit.memory import Card, Setting, base_setting, capture_sizes, rest_lines

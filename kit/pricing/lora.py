@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kit.checkpoint.tensors import Tensor
-from kit.facts import Facts
+from kit.facts.facts import Facts
+from kit.facts.tensors import Tensor
 
 RANKS = (1, 8, 16, 32, 64, 128, 256, 320, 512)  # config/lora.py, MaxLoRARanks; a rank between two takes the larger
 DEFAULT_RANK = 16

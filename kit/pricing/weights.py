@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from kit.checkpoint.tensors import DTYPE_BYTES, Tensor
-from kit.facts import Facts
+from kit.facts.facts import Facts
+from kit.facts.tensors import DTYPE_BYTES, Tensor
 from kit.pricing.lora import slot_bytes
 from kit.units import MIB, up
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from kit.bill import Line
 from kit.engines import ENGINES, none_for
 from kit.errors import ManifestError, Problem
-from kit.facts import AdapterFacts, Facts
+from kit.facts.facts import AdapterFacts, Facts
 from kit.gpu import Gpu
 from kit.manifest.model import Manifest, Model
 from kit.memory import Measured

@@ -15,7 +15,7 @@ from kit.doctor.finding import Finding
 from kit.doctor.machine import Access, Machine
 from kit.doctor.wants import Wants, wants
 from kit.errors import ManifestError, ModelFilesError, TargetError
-from kit.hub import read_recorded
+from kit.facts.hub import read_recorded
 from kit.report.doctor import lines
 from kit.targets import compose, host, probing
 from kit.targets.composecli import installed
@@ -129,8 +129,8 @@ def _hub(machine: Machine, needed: Wants) -> Machine:
         return machine
     import httpx
 
-    from kit.hub import default_hub
-    from kit.hub_access import access
+    from kit.facts.hub import default_hub
+    from kit.facts.hub_access import access
 
     seen: dict[str, Access]
     with httpx.Client(follow_redirects=True) as http:

@@ -10,7 +10,7 @@ from kit.verbs.output import Output
 
 
 def run(output: Output, file: Path, out: Path | None) -> int:
-    from kit.hub import record
+    from kit.facts.hub import record
 
     project = read_project(file)
     text = record(facts_of(project), adapters_of(project))

@@ -11,7 +11,7 @@ from kit import gpu as cards
 from kit.bill import Plan
 from kit.errors import KitError, ManifestError, Mark, Problem
 from kit.errors import Path as Trail
-from kit.facts import AdapterFacts, Facts
+from kit.facts.facts import AdapterFacts, Facts
 from kit.gpu import Gpu
 from kit.lock import Wanted, from_text, measured
 from kit.manifest.model import Manifest, Model, parse
@@ -139,7 +139,7 @@ def wanted(manifest: Manifest, images: Mapping[str, str]) -> dict[str, Wanted]:
 
 def facts_of(project: Project) -> dict[str, Facts]:
     """The facts of every model, from facts.json beside the manifest first."""
-    from kit.hub import gather, read_recorded
+    from kit.facts.hub import gather, read_recorded
 
     paths = {m.source: ("models", i, "source") for i, m in _numbered(project.manifest) if _is_priced(m)}
     recorded = read_recorded(project.folder / "facts.json")
@@ -154,7 +154,7 @@ def _is_priced(model: Model) -> bool:
 
 def adapters_of(project: Project) -> dict[str, AdapterFacts]:
     """The facts of every adapter, likewise."""
-    from kit.hub import gather_adapters, read_recorded_adapters
+    from kit.facts.hub import gather_adapters, read_recorded_adapters
 
     paths = {
         adapter.source: ("models", i, "adapters", j, "source")

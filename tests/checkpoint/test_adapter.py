@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kit.errors import ModelFilesError
-from kit.facts import AdapterFacts, adapter_from_config
+from kit.facts.facts import AdapterFacts, adapter_from_config
 
 PEFT: dict[str, Any] = {
     "peft_type": "LORA", "r": 16, "base_model_name_or_path": "org/base", "target_modules": ["v_proj", "q_proj"],

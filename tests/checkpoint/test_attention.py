@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from kit.checkpoint.attention import Attention, attention, layer_kinds, rope_elements, rotary_dim
-from kit.checkpoint.config_json import Config, parse
 from kit.errors import ModelFilesError
+from kit.facts.attention import Attention, attention, layer_kinds, rope_elements, rotary_dim
+from kit.facts.config_json import Config, parse
 from kit.units import GIB
 from tests.modelfiles import TINY
 

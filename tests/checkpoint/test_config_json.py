@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from kit.checkpoint.config_json import Config, Quantization, parse
 from kit.errors import ModelFilesError
+from kit.facts.config_json import Config, Quantization, parse
 from tests.modelfiles import TINY
 
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 import yaml
 
-from kit.checkpoint.families import FAMILIES
 from kit.errors import ModelFilesError
-from kit.facts import Facts, from_config, kv_bytes_per_token
+from kit.facts.facts import Facts, from_config, kv_bytes_per_token
+from kit.facts.families.decoders import FAMILIES
 from kit.units import GIB
 from tests.modelfiles import TINY
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from kit.checkpoint.folder import no_model, read_folder, read_header
 from kit.errors import ModelFilesError
+from kit.facts.local import no_model, read_folder, read_header
 from tests.modelfiles import TINY, safetensors, tiny_files, tiny_shapes
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kit.errors import ModelFilesError
-from kit.facts import Tensor, from_config
+from kit.facts.facts import Tensor, from_config
 from tests.modelfiles import TINY
 
 

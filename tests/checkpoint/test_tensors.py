@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kit.checkpoint.tensors import Tensor, common_dtype, grouped, missing_shards, starred, weight_files
 from kit.errors import ModelFilesError
+from kit.facts.tensors import Tensor, common_dtype, grouped, missing_shards, starred, weight_files
 
 
 @pytest.mark.parametrize(

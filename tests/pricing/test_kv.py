@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kit.facts import Attention, Facts
+from kit.facts.facts import Attention, Facts
 from kit.pricing.kv import KvCost, device_bytes, kv_cost
 from kit.units import GIB, MIB
 

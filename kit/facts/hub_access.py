@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from kit.doctor.machine import Access
 from kit.errors import ModelFilesError
-from kit.hub import Hub, UnreachableError, ask_hub
+from kit.facts.hub import Hub, UnreachableError, ask_hub
 from kit.manifest.source import Source
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from math import prod
 from pathlib import Path
 from typing import BinaryIO, TypeGuard
 
-from kit.checkpoint.config_json import mapping, unusable
-from kit.checkpoint.tensors import DTYPE_BYTES, Header, missing_shards, weight_files
 from kit.errors import ModelFilesError
+from kit.facts.config_json import mapping, unusable
+from kit.facts.tensors import DTYPE_BYTES, Header, missing_shards, weight_files
 
 # The limit of the safetensors library itself.
 HEADER_LIMIT = 100_000_000

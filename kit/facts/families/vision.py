@@ -5,8 +5,8 @@ What vision_config leaves out are the defaults of its class in transformers.
 
 from __future__ import annotations
 
-from kit.checkpoint.config_json import Config, number
-from kit.checkpoint.rows import Row, linear, vector
+from kit.facts.config_json import Config, number
+from kit.facts.families.rows import Row, linear, vector
 
 
 def siglip_tower(c: Config) -> list[Row]:

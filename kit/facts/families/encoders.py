@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kit.checkpoint.config_json import Config, unusable
-from kit.checkpoint.rows import Row, linear, table, vector
+from kit.facts.config_json import Config, unusable
+from kit.facts.families.rows import Row, linear, table, vector
 
 
 def labels(c: Config) -> int:

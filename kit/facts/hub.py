@@ -14,15 +14,15 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from kit.checkpoint.config_json import unusable
-from kit.checkpoint.folder import ASKED, Files, no_model, read_folder, read_json, whole
-from kit.checkpoint.tensors import adapter_files, weight_files
 from kit.errors import Mark, ModelFilesError, Problem
 from kit.errors import Path as Trail
-from kit.facts import AdapterFacts, Facts, Header, adapter_from_config, from_config
+from kit.facts.config_json import unusable
+from kit.facts.facts import AdapterFacts, Facts, Header, adapter_from_config, from_config
+from kit.facts.facts_json import read_recorded, read_recorded_adapters, record
+from kit.facts.local import ASKED, Files, no_model, read_folder, read_json, whole
+from kit.facts.tensors import adapter_files, weight_files
 from kit.manifest.refused import Refused
 from kit.manifest.source import Source, parse_source
-from kit.recorded import read_recorded, read_recorded_adapters, record
 
 __all__ = ["gather", "gather_adapters", "load", "load_adapter", "read_recorded", "read_recorded_adapters", "record"]
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from kit.errors import Mark, ModelFilesError, Problem
-from kit.facts import AdapterFacts, Facts, from_json, to_json
+from kit.facts.facts import AdapterFacts, Facts, from_json, to_json
 
 AGAIN = "record the facts again, or remove the file"
 

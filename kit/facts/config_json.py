@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from kit.checkpoint.defaults import DEFAULTS
 from kit.errors import ModelFilesError, Problem
+from kit.facts.defaults import DEFAULTS
 
 ALIASES = {
     "hidden_size": ("n_embd", "d_model"),

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from kit.checkpoint.config_json import Quantization, unusable
-from kit.checkpoint.rows import Row
-from kit.checkpoint.tensors import Tensor, counted, starred
+from kit.facts.config_json import Quantization, unusable
+from kit.facts.families.rows import Row
+from kit.facts.tensors import Tensor, counted, starred
 
 Packing = Callable[[str, int, int, int, Quantization], list[Tensor]]
 

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from kit.checkpoint.config_json import Config, mapping, scaling, scaling_kind, unusable
+from kit.facts.config_json import Config, mapping, scaling, scaling_kind, unusable
 
 # Encoders see their whole input at once and keep nothing.
 ENCODERS = {

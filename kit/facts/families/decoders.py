@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from kit.checkpoint.config_json import Config
-from kit.checkpoint.encoders import bert, bert_classifier, gte, gte_tokens, labels, nomic_bert, roberta_classifier
-from kit.checkpoint.rows import Row, linear, vector
-from kit.checkpoint.vision import qwen2_5_vl_tower, siglip_tower
+from kit.facts.config_json import Config
+from kit.facts.families.encoders import bert, bert_classifier, gte, gte_tokens, labels, nomic_bert, roberta_classifier
+from kit.facts.families.rows import Row, linear, vector
+from kit.facts.families.vision import qwen2_5_vl_tower, siglip_tower
 
 LAYER = "model.layers.*"
 

@@ -12,13 +12,13 @@ from dataclasses import MISSING, dataclass, fields
 from math import prod
 from typing import Any, TypeVar, cast
 
-from kit.checkpoint.adapter import AdapterFacts, adapter_from_config
-from kit.checkpoint.attention import Attention, attention, rope_elements, rotary_dim
-from kit.checkpoint.config_json import Config, parse, unusable
-from kit.checkpoint.families import FAMILIES
-from kit.checkpoint.quantized import stored
-from kit.checkpoint.tensors import DTYPE_BYTES, STORED, Header, Tensor, common_dtype, grouped
 from kit.errors import ModelFilesError
+from kit.facts.attention import Attention, attention, rope_elements, rotary_dim
+from kit.facts.config_json import Config, parse, unusable
+from kit.facts.families.decoders import FAMILIES
+from kit.facts.lora_adapter import AdapterFacts, adapter_from_config
+from kit.facts.quantization import stored
+from kit.facts.tensors import DTYPE_BYTES, STORED, Header, Tensor, common_dtype, grouped
 
 __all__ = [
     "DTYPE_BYTES", "AdapterFacts", "Attention", "Facts", "Header", "Tensor", "adapter_from_config", "from_config",
