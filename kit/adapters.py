@@ -17,7 +17,7 @@ from kit.facts.facts import Facts
 from kit.facts.lora_adapter import AdapterFacts
 from kit.facts.tensors import Tensor
 from kit.manifest.model import Manifest, Model
-from kit.pricing.lora import ADAPTED_VOCABULARY, LARGEST_HEAD, RANKS, place, shapes
+from kit.memory.lora import ADAPTED_VOCABULARY, LARGEST_HEAD, RANKS, place, shapes
 
 # Words that tell versions of one model apart, whose weights an adapter fits alike.
 _VARIANTS = {

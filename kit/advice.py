@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from kit.bill import Line, Plan
 from kit.choosing import Family, families
 from kit.engines import ENGINES
 from kit.errors import DoesNotFit, Path, Problem, dotted
 from kit.manifest.model import Manifest
+from kit.memory.bill import Line, Plan
 from kit.plan import NoRoom, Solution, plan, reserved_for, solve
 from kit.pricing.workers import Asked
 from kit.remarks import remarks

@@ -14,12 +14,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from kit.bill import Plan
 from kit.facts.facts import Facts
 from kit.manifest.model import Adapter, Manifest, Model
+from kit.memory.bill import Plan
+from kit.memory.candidates import Rung
+from kit.memory.lora import DEFAULT_RANK
 from kit.plan import Solution, solve
-from kit.pricing.ladder import Rung
-from kit.pricing.lora import DEFAULT_RANK
 from kit.pricing.workers import Asked
 from kit.units import gib, size
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kit.bill import Line, Plan, Share
 from kit.gpu import Gpu
 from kit.manifest.model import Router
+from kit.memory.bill import Line, Plan, Share
 from kit.units import gib, size
 
 _HOW = """\

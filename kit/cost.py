@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 
 from kit.choosing import Swap, families, fold_all, swaps
 from kit.manifest.model import Manifest, Model
+from kit.memory.lora import DEFAULT_RANK
 from kit.plan import Solution, solve
-from kit.pricing.lora import DEFAULT_RANK
 from kit.pricing.workers import Asked
 
 HOURS = 730  # in a month: 365 x 24 / 12

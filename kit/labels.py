@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from kit.bill import Plan, Share
+from kit.memory.bill import Plan, Share
 from kit.stack import Probe, Task
 
 ROLE = "monogpu.role"  # worker, router, fetch or mps

@@ -15,7 +15,7 @@ import yaml
 from kit.errors import ManifestError, Problem
 from kit.gpu import Gpu
 from kit.manifest.yaml_document import Document, load
-from kit.memory import Measured
+from kit.memory.worker import Measured
 from kit.units import gib
 
 HEAD = "# Written by `monogpu-kit calibrate`: what each worker really takes. Remove the file, and `plan` forgets it.\n"

@@ -20,9 +20,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from kit.bill import Plan
 from kit.engines.fetch import mount_of
 from kit.labels import ROLE
+from kit.memory.bill import Plan
 from kit.stack import Condition, Health, Mount, Service
 
 NAME = "mps"

@@ -15,12 +15,12 @@ from itertools import accumulate
 from math import floor
 
 from kit.adapters import misfits, pairs
-from kit.bill import Line, Plan, Share
 from kit.engines import ENGINES
 from kit.errors import ManifestError, ModelFilesError, Problem
 from kit.gpu import Gpu
-from kit.pricing.ladder import Rung, Worker, gave_up, steps
-from kit.pricing.reserve import reserved
+from kit.memory.bill import Line, Plan, Share
+from kit.memory.candidates import Rung, Worker, gave_up, steps
+from kit.memory.reserved import reserved
 from kit.pricing.workers import Asked, workers_of
 
 

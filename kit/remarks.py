@@ -4,7 +4,7 @@ Pure."""
 from __future__ import annotations
 
 from kit import adapters, choosing, tasks
-from kit.bill import Plan
+from kit.memory.bill import Plan
 from kit.pricing.workers import Asked
 from kit.routers import front
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 from kit.units import MIB
 
 if TYPE_CHECKING:
-    from kit.bill import Plan
+    from kit.memory.bill import Plan
 
 # The networks: workers are reached by the router alone, edge is where the router is published, egress reaches the Hub.
 WORKERS, EDGE, EGRESS = "workers", "edge", "egress"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from kit.bill import Plan, Share
 from kit.comments import bill
 from kit.labels import worker_labels
+from kit.memory.bill import Plan, Share
 from kit.stack import Condition, Device, Service
 
 

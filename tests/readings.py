@@ -9,10 +9,10 @@ from typing import Any
 
 from kit.facts.facts import Facts
 from kit.facts.facts_json import read_recorded
-from kit.memory import Card, Setting, capture_sizes, rest_lines
-from kit.pricing.kv import KvCost, kv_cost
+from kit.memory.kv_cache import KvCost, kv_cost
+from kit.memory.vllm_versions import ways
+from kit.memory.worker import Card, Setting, capture_sizes, rest_lines
 from kit.units import MIB
-from kit.versions import ways
 
 RECORDED = Path(__file__).parent / "recorded"
 HOPPER = Card("9.0", ways((0, 26)))

@@ -8,10 +8,10 @@ from typing import Any
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from kit.bill import Line, Plan, Share
 from kit.facts.facts import Facts
 from kit.gpu import Gpu
 from kit.manifest.model import Adapter, Manifest, Model
+from kit.memory.bill import Line, Plan, Share
 from kit.stack import (
     Attachment,
     Device,

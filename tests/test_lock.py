@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from kit.errors import ManifestError
 from kit.lock import Lock, Locked, Wanted, card_of, from_text, measured, to_text
+from kit.memory.candidates import said
 from kit.plan import plan
-from kit.pricing.ladder import said
 from kit.units import MIB
 from tests.planning import RTX_5080, SMALL, ask, model
 

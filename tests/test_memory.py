@@ -7,11 +7,11 @@ from statistics import median
 
 import pytest
 
-from kit.memory import Setting, base_setting, capture_sizes, rest_lines
-from kit.pricing.flags import Flags
-from kit.pricing.weights import lora_bytes, rope_bytes, weights_bytes
+from kit.memory.flags import Flags
+from kit.memory.vllm_versions import ways
+from kit.memory.weights import lora_bytes, rope_bytes, weights_bytes
+from kit.memory.worker import Setting, base_setting, capture_sizes, rest_lines
 from kit.units import GIB
-from kit.versions import ways
 from tests.readings import HOPPER, Reading, readings
 
 READINGS = readings()

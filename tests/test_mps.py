@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 
 from kit import mps
-from kit.bill import Plan
 from kit.labels import ROLE
+from kit.memory.bill import Plan
 from kit.stack import Device, Mount, Service, Stack, assemble
 from tests.strategies import model, plan, plans, share
 

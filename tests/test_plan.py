@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kit.bill import Plan
 from kit.errors import ManifestError
 from kit.gpu import Gpu, Process, from_size
+from kit.memory.bill import Plan
 from kit.plan import NoRoom, plan
 from kit.pricing.workers import Asked
 from kit.units import GIB, MIB

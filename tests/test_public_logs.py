@@ -10,8 +10,8 @@ import pytest
 import yaml
 
 from kit.facts.facts import Facts, from_config
-from kit.pricing.kv import kv_cost
-from kit.pricing.weights import rope_bytes, weights_bytes
+from kit.memory.kv_cache import kv_cost
+from kit.memory.weights import rope_bytes, weights_bytes
 from kit.units import GIB
 from tests.checkpoint.test_families import config_of
 

@@ -9,7 +9,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kit.bill import Plan
+from kit.memory.bill import Plan
 from kit.render import Keep, Refuse, Write, beside, checksum, comment, decide_write, is_ours, render, rows, scalar
 from kit.stack import Secret, Stack, assemble
 from tests.said import said

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
-from kit.bill import Plan
+from kit.memory.bill import Plan
 from kit.render import render
 from kit.stack import Secret, Service, Stack, Value, assemble
 from tests.conftest import ROOT

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 
 from kit import __version__
-from kit.bill import Plan
 from kit.errors import ManifestError
 from kit.labels import ROLE, probes_of
 from kit.manifest.model import Adapter
+from kit.memory.bill import Plan
 from kit.stack import Device, Probe, Secret, Service, Stack, assemble
 from tests.strategies import HOST, model, plan, plans, share
 

@@ -8,9 +8,9 @@ from typing import Literal
 
 from kit.bench.load import Load, Prompts
 from kit.bench.trials import Value, Wish
-from kit.bill import Share
 from kit.errors import ManifestError, Problem
 from kit.manifest.model import Model
+from kit.memory.bill import Share
 from kit.units import MIB
 
 SPARE = 16  # tokens left free in a context, for what a tokenizer adds

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from kit.bill import Plan
 from kit.manifest.model import Adapter, Model
+from kit.memory.bill import Plan
 
 
 def at_home(plan: Plan, home: Path) -> Plan:

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from kit.bench.load import Load
-from kit.bill import Plan
 from kit.manifest.model import Manifest
+from kit.memory.bill import Plan
 
 Better = Literal["higher", "lower"]
 AS_GIVEN = "as given"

@@ -11,8 +11,8 @@ from kit.doctor.engine import version
 from kit.doctor.finding import Finding
 from kit.doctor.machine import Machine
 from kit.doctor.wants import Wants
+from kit.memory.vllm_versions import version_of
 from kit.units import gib, size
-from kit.versions import version_of
 
 # CUDA of the official image: 13.0 from 0.20 on, 12 before (vllm-project/vllm#42738); a suffix -cu129 says so itself.
 CUDA_13_FROM = (0, 20)

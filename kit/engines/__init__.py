@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
-from kit.bill import Plan, Share
 from kit.engines import ollama, triton, vllm
 from kit.errors import ManifestError, Path, Problem
 from kit.manifest.model import Model
 from kit.manifest.refused import Refused
-from kit.pricing.ladder import Rung, Wish
+from kit.memory.bill import Plan, Share
+from kit.memory.candidates import Rung, Wish
 from kit.stack import File, Probe, Route, Service
 
 

@@ -15,13 +15,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kit.bill import Plan, Share
 from kit.engines.fetch import environment, mount_of
 from kit.errors import Path
 from kit.labels import MODEL, ROLE
 from kit.manifest.model import Model
 from kit.manifest.refused import Refused
-from kit.pricing.ladder import Rung, Wish, as_asked
+from kit.memory.bill import Plan, Share
+from kit.memory.candidates import Rung, Wish, as_asked
 from kit.render import checksum, fill
 from kit.routers.front import CONFIG
 from kit.routers.front import USER as DOOR_USER

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kit.bill import Plan, Share
 from kit.errors import Path
 from kit.manifest.model import Model
 from kit.manifest.refused import Refused
+from kit.memory.bill import Plan, Share
 from kit.stack import File, Service
 
 

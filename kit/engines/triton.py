@@ -18,14 +18,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kit.bill import Plan, Share
 from kit.engines.fetch import environment, mount_of
 from kit.engines.plain import no_doors as doors
 from kit.engines.plain import no_fetches as fetches
 from kit.errors import Path
 from kit.manifest.model import Model
 from kit.manifest.refused import Refused
-from kit.pricing.ladder import Rung, Wish, as_asked
+from kit.memory.bill import Plan, Share
+from kit.memory.candidates import Rung, Wish, as_asked
 from kit.render import checksum
 from kit.routers.front import CONFIG
 from kit.stack import WORKERS, Attachment, File, Health, Mount, Probe, Route, Service

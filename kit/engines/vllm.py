@@ -14,14 +14,14 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from kit.bill import Plan, Share
 from kit.engines.fetch import CACHE, HF_HOME, adapter_folder, environment, fetch, mount_of
 from kit.engines.plain import no_doors as doors
 from kit.engines.plain import no_files as files
 from kit.engines.plain import nothing_refused as refused
 from kit.manifest.model import Adapter, Source
-from kit.pricing.ladder import price
-from kit.pricing.lora import served_rank
+from kit.memory.bill import Plan, Share
+from kit.memory.candidates import price
+from kit.memory.lora import served_rank
 from kit.stack import WORKERS, Attachment, Health, Mount, Probe, Route, Service, Value
 from kit.tasks import ranks_by_vectors
 from kit.units import GIB

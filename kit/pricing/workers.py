@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from kit.bill import Line
 from kit.engines import ENGINES, none_for
 from kit.errors import ManifestError, Problem
 from kit.facts.facts import AdapterFacts, Facts
 from kit.gpu import Gpu
 from kit.manifest.model import Manifest, Model
-from kit.memory import Measured
-from kit.pricing.flags import read_flags
-from kit.pricing.ladder import Rung, Wish, Worker
+from kit.memory.bill import Line
+from kit.memory.candidates import Rung, Wish, Worker
+from kit.memory.flags import read_flags
+from kit.memory.worker import Measured
 
 EXACT = ("weights", "sampler")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from kit.bill import Plan, Share
+from kit.memory.bill import Plan, Share
 from kit.units import GIB, size
 
 if TYPE_CHECKING:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from kit.bill import Line, Plan, Share
 from kit.errors import KitError, dotted
 from kit.gpu import Gpu, to_json
+from kit.memory.bill import Line, Plan, Share
 
 
 def plan_json(plan: Plan) -> dict[str, Any]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from kit.bill import Plan
 from kit.errors import ManifestError, Problem
+from kit.memory.bill import Plan
 from kit.routers import smg, vllm_router
 from kit.stack import File, Route, Service
 

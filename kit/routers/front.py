@@ -17,9 +17,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from kit.bill import Plan
 from kit.labels import ROLE
 from kit.manifest.model import Manifest, Model
+from kit.memory.bill import Plan
 from kit.render import checksum, fill
 from kit.stack import EDGE, WORKERS, Attachment, File, Health, Mount, Route, Service
 

@@ -15,9 +15,9 @@ import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from kit.bill import Plan
 from kit.labels import ROLE
 from kit.manifest.model import Router
+from kit.memory.bill import Plan
 from kit.stack import EDGE, WORKERS, Attachment, File, Health, Mount, Port, Route, Secret, Service, Value
 
 DEFAULT_IMAGE = "lightseekorg/smg:1.13.0"

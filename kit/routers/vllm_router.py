@@ -10,8 +10,8 @@ workers. Its list of workers is fixed when it starts. Like SMG it cannot rank (s
 
 from __future__ import annotations
 
-from kit.bill import Plan
 from kit.labels import ROLE
+from kit.memory.bill import Plan
 from kit.stack import EDGE, WORKERS, Attachment, File, Health, Mount, Port, Route, Service
 
 # No image is published; scripts/build-images makes this one from the wheel.

@@ -6,12 +6,12 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kit.bill import Plan, Share
 from kit.diagnostics.log_values import read_log
 from kit.engines import ENGINES
 from kit.errors import Problem, TargetError
 from kit.gpu import ask_driver
 from kit.lock import Lock, Locked, card_of, from_text, to_text
+from kit.memory.bill import Plan, Share
 from kit.report.watch import Watcher
 from kit.targets import compose, inside
 from kit.units import gib
@@ -96,7 +96,7 @@ def _with_replicas(plan: Plan, workers: dict[str, Locked]) -> dict[str, Locked]:
 
 def setting_of(share: Share) -> str:
     """The rung in words, as a lock keeps it."""
-    from kit.pricing.ladder import said
+    from kit.memory.candidates import said
 
     return said(share.requests, share.context, share.capture_sizes)
 

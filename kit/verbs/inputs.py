@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kit import gpu as cards
-from kit.bill import Plan
 from kit.errors import KitError, ManifestError, Mark, Problem
 from kit.errors import Path as Trail
 from kit.facts.facts import AdapterFacts, Facts
@@ -16,7 +15,8 @@ from kit.gpu import Gpu
 from kit.lock import Wanted, from_text, measured
 from kit.manifest.model import Manifest, Model, parse
 from kit.manifest.yaml_document import Document, load_bytes
-from kit.memory import Measured
+from kit.memory.bill import Plan
+from kit.memory.worker import Measured
 from kit.pricing.workers import Asked, services_of
 from kit.verbs.files import read_text
 

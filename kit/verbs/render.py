@@ -6,8 +6,8 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-from kit.bill import Plan
 from kit.errors import KitError, ManifestError
+from kit.memory.bill import Plan
 from kit.render import Keep, Refuse, Rendered, Write, beside, checksum, decide_write, render
 from kit.stack import assemble
 from kit.verbs import cards

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kit.bench.homes import at_home
-from kit.bill import Plan
+from kit.memory.bill import Plan
 from kit.render import Rendered, render
 from kit.stack import assemble
 from kit.targets.composefile import project

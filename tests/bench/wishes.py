@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from kit.bench.experiments import EXPERIMENTS
 from kit.bench.trials import EFFORTS, Protocol, Wish
-from kit.bill import Plan
 from kit.gpu import Gpu, host
 from kit.manifest import rules
+from kit.memory.bill import Plan
 from kit.plan import NoRoom, plan
 from kit.pricing.workers import Asked
 from kit.units import GIB

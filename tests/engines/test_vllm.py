@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from kit.bill import Share
 from kit.engines import vllm
 from kit.manifest.model import Adapter
+from kit.memory.bill import Share
 from kit.stack import Mount, Probe, Route, Secret
 from tests.strategies import HOST, facts, model, plan, share
 

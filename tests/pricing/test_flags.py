@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kit.pricing.flags import Flags, read_flags
+from kit.memory.flags import Flags, read_flags
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kit.facts.facts import Attention, Facts
-from kit.pricing.kv import KvCost, device_bytes, kv_cost
+from kit.memory.kv_cache import KvCost, device_bytes, kv_cost
 from kit.units import GIB, MIB
 
 

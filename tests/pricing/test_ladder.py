@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from kit.memory import Card, Setting
-from kit.pricing.ladder import rungs
-from kit.versions import ways
+from kit.memory.candidates import rungs
+from kit.memory.vllm_versions import ways
+from kit.memory.worker import Card, Setting
 from tests.planning import CHAT, FACTS, ask
 
 BASE = Setting(context=0, requests=0, batched_tokens=2048)

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from kit.facts.facts import from_config
-from kit.pricing.lora import served_rank, shapes, slot_bytes
-from kit.pricing.weights import lora_bytes
+from kit.memory.lora import served_rank, shapes, slot_bytes
+from kit.memory.weights import lora_bytes
 from tests.modelfiles import TINY, tiny_shapes
 from tests.planning import FACTS, LLAMA
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from kit.bill import Plan
+from kit.memory.bill import Plan
 from kit.routers import front
 from kit.routers.front import PATHS, Pool, config, pools
 from kit.stack import Attachment, Port, Route, Secret, Service, Stack, assemble

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from hypothesis import given
 
-from kit.bill import Plan
+from kit.memory.bill import Plan
 from kit.routers import smg, smg_launch
 from kit.stack import Mount, Port, Route, Secret, assemble
 from tests.strategies import plan, plans

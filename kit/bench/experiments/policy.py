@@ -7,9 +7,9 @@ from dataclasses import replace
 from kit.bench.choosing import SPARE, cached, footprint, load, share_of, single
 from kit.bench.load import Prompts
 from kit.bench.trials import Protocol, Stand, Trial, Value, View, Wish
-from kit.bill import Share
 from kit.manifest.model import Model
 from kit.manifest.rules import POLICIES
+from kit.memory.bill import Share
 from kit.units import MIB
 
 QUESTION = "How should requests be spread over two replicas, when prompts share prefixes?"

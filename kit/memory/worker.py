@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kit.bill import Line
 from kit.facts.facts import Facts
-from kit.pricing.constants import HOST_RUNTIME, HOST_WHY, Constants, constants_for
-from kit.pricing.flags import Flags
-from kit.pricing.lora import served_rank
-from kit.pricing.weights import lora_bytes, rope_bytes, weights_bytes
+from kit.memory.bill import Line
+from kit.memory.constants import HOST_RUNTIME, HOST_WHY, Constants, constants_for
+from kit.memory.flags import Flags
+from kit.memory.lora import served_rank
+from kit.memory.vllm_versions import Ways
+from kit.memory.weights import lora_bytes, rope_bytes, weights_bytes
 from kit.units import up
-from kit.versions import Ways
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kit.bill import Line
 from kit.gpu import Gpu
+from kit.memory.bill import Line
 from kit.units import MIB, size
 
 # Kept free besides: the driver's own bookkeeping, fragmentation, and a desktop that opens one more window.

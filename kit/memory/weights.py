@@ -10,7 +10,7 @@ from collections import defaultdict
 
 from kit.facts.facts import Facts
 from kit.facts.tensors import DTYPE_BYTES, Tensor
-from kit.pricing.lora import slot_bytes
+from kit.memory.lora import slot_bytes
 from kit.units import MIB, up
 
 _JOINED = {

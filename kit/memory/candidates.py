@@ -11,15 +11,15 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 
-from kit.bill import Graphs, Line
 from kit.facts.facts import Facts
 from kit.gpu import Gpu
 from kit.manifest.model import Model
-from kit.memory import Card, Setting, base_setting, capture_sizes, rest_lines
-from kit.pricing.flags import read_flags
-from kit.pricing.kv import KvCost, kv_cost
+from kit.memory.bill import Graphs, Line
+from kit.memory.flags import read_flags
+from kit.memory.kv_cache import KvCost, kv_cost
+from kit.memory.vllm_versions import version_of, ways
+from kit.memory.worker import Card, Setting, base_setting, capture_sizes, rest_lines
 from kit.units import size
-from kit.versions import version_of, ways
 
 SMALL = (1, 2, 4, 8)
 AUTO_REQUESTS = 256

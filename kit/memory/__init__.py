@@ -1,0 +1,1 @@
+"""What a worker costs on its card, line by line: the bill."""
