@@ -21,9 +21,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from kit.engines.fetch import mount_of
-from kit.labels import ROLE
 from kit.memory.bill import Plan
-from kit.stack import Condition, Health, Mount, Service
+from kit.stack.labels import ROLE
+from kit.stack.model import Condition, Health, Mount, Service
 
 NAME = "mps"
 PROGRAMS = ("nvidia-cuda-mps-control", "nvidia-cuda-mps-server")

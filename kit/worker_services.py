@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from kit.comments import bill
-from kit.labels import worker_labels
 from kit.memory.bill import Plan, Share
-from kit.stack import Condition, Device, Service
+from kit.stack.comments import bill
+from kit.stack.labels import worker_labels
+from kit.stack.model import Condition, Device, Service
 
 
 def worker_services(made: Sequence[tuple[Service, Share]], plan: Plan) -> list[Service]:

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from kit.errors import KitError
 from kit.manifest.model import parse
 from kit.manifest.yaml_document import load_bytes
-from kit.render import is_ours
+from kit.stack.render import is_ours
 from kit.targets import composefile
 from kit.verbs import render
 from kit.verbs.output import Output

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kit.stack import Mount, Network, Secret, Service, Stack
+from kit.stack.model import Mount, Network, Secret, Service, Stack
 
 
 def said(stack: Stack) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from kit.facts.facts import Facts
 from kit.gpu import Gpu
 from kit.manifest.model import Adapter, Manifest, Model
 from kit.memory.bill import Line, Plan, Share
-from kit.stack import (
+from kit.stack.model import (
     Attachment,
     Device,
     File,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kit.render import Rendered
+from kit.stack.render import Rendered
 from kit.verbs.inputs import read_project
 from kit.verbs.render import COMPOSE, printed
 from tests.typed import EXAMPLES, ROOT, kit

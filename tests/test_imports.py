@@ -23,7 +23,7 @@ MAY_IMPORT = {
     "huggingface_hub": ("kit.facts.hub", "kit.facts.hub_access"),
     "pynvml": ("kit.gpu",),
     "rich": ("kit.report", "kit.verbs"),
-    "jinja2": ("kit.render",),
+    "jinja2": ("kit.stack.render",),
     "matplotlib": ("kit.report.draw", "kit.report.sheet"),
     "typer": ("kit.cli",),
     "socket": ("kit.targets",),

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 
 from kit import mps
-from kit.labels import ROLE
 from kit.memory.bill import Plan
-from kit.stack import Device, Mount, Service, Stack, assemble
+from kit.stack.labels import ROLE
+from kit.stack.model import Device, Mount, Service, Stack, assemble
 from tests.strategies import model, plan, plans, share
 
 FEW = settings(max_examples=25)

@@ -10,8 +10,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kit.memory.bill import Plan
-from kit.render import Keep, Refuse, Write, beside, checksum, comment, decide_write, is_ours, render, rows, scalar
-from kit.stack import Secret, Stack, assemble
+from kit.stack.model import Secret, Stack, assemble
+from kit.stack.render import (
+    Keep,
+    Refuse,
+    Write,
+    beside,
+    checksum,
+    comment,
+    decide_write,
+    is_ours,
+    render,
+    rows,
+    scalar,
+)
 from tests.said import said
 from tests.strategies import TEXT, model, plan, plans, share, stacks
 
@@ -83,7 +95,9 @@ def test_the_same_stack_prints_the_same_bytes(stack: Stack) -> None:
 
 
 def test_another_process_prints_the_same_bytes() -> None:
-    script = "from kit.render import render\nfrom kit.stack import assemble\nfrom tests.strategies import plan\n"
+    script = (
+        "from kit.stack.render import render\nfrom kit.stack.model import assemble\nfrom tests.strategies import plan\n"
+    )
     script += "print(render(assemble(plan())).compose, end='')"
     printed = {
         subprocess.run(

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
 from kit.memory.bill import Plan
-from kit.render import render
-from kit.stack import Secret, Service, Stack, Value, assemble
+from kit.stack.model import Secret, Service, Stack, Value, assemble
+from kit.stack.render import render
 from tests.conftest import ROOT
 from tests.strategies import plan, plans, stacks
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kit.render import is_ours
+from kit.stack.render import is_ours
 from kit.targets import compose
 from tests.pretend.ledger import Card, create, foreign
 from tests.pretend_gpu import wait_for

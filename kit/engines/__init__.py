@@ -11,7 +11,7 @@ from kit.manifest.model import Model
 from kit.manifest.refused import Refused
 from kit.memory.bill import Plan, Share
 from kit.memory.candidates import Rung, Wish
-from kit.stack import File, Probe, Route, Service
+from kit.stack.model import File, Probe, Route, Service
 
 
 class Engine(Protocol):

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import re
 
-from kit.labels import MODEL, ROLE
 from kit.manifest.model import Adapter, Model, Source, variable_of
-from kit.stack import EGRESS, Attachment, Mount, Secret, Service, Value
+from kit.stack.labels import MODEL, ROLE
+from kit.stack.model import EGRESS, Attachment, Mount, Secret, Service, Value
 
 HF_HOME = "/cache/huggingface"  # outside /root, where a worker without root may not look
 CACHE = Mount("volume", "huggingface", HF_HOME)

@@ -17,16 +17,16 @@ from collections.abc import Iterator, Sequence
 
 from kit.engines.fetch import environment, mount_of
 from kit.errors import Path
-from kit.labels import MODEL, ROLE
 from kit.manifest.model import Model
 from kit.manifest.refused import Refused
 from kit.memory.bill import Plan, Share
 from kit.memory.candidates import Rung, Wish, as_asked
-from kit.render import checksum, fill
 from kit.routers.front import CONFIG
 from kit.routers.front import USER as DOOR_USER
 from kit.routers.front import image as door_image
-from kit.stack import EGRESS, WORKERS, Attachment, File, Health, Mount, Probe, Route, Service, Value
+from kit.stack.labels import MODEL, ROLE
+from kit.stack.model import EGRESS, WORKERS, Attachment, File, Health, Mount, Probe, Route, Service, Value
+from kit.stack.render import checksum, fill
 
 __all__ = [
     "CPU_IMAGE", "DEFAULT_IMAGE", "NOTE", "PORT", "PRICED", "doors", "fetches", "files", "price", "probes", "refused",

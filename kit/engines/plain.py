@@ -8,7 +8,7 @@ from kit.errors import Path
 from kit.manifest.model import Model
 from kit.manifest.refused import Refused
 from kit.memory.bill import Plan, Share
-from kit.stack import File, Service
+from kit.stack.model import File, Service
 
 
 def nothing_refused(models: Sequence[tuple[int, Model]]) -> tuple[tuple[Path, Refused], ...]:

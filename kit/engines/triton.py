@@ -26,9 +26,9 @@ from kit.manifest.model import Model
 from kit.manifest.refused import Refused
 from kit.memory.bill import Plan, Share
 from kit.memory.candidates import Rung, Wish, as_asked
-from kit.render import checksum
 from kit.routers.front import CONFIG
-from kit.stack import WORKERS, Attachment, File, Health, Mount, Probe, Route, Service
+from kit.stack.model import WORKERS, Attachment, File, Health, Mount, Probe, Route, Service
+from kit.stack.render import checksum
 from kit.units import GIB
 
 __all__ = [

@@ -22,7 +22,7 @@ from kit.manifest.model import Adapter, Source
 from kit.memory.bill import Plan, Share
 from kit.memory.candidates import price
 from kit.memory.lora import served_rank
-from kit.stack import WORKERS, Attachment, Health, Mount, Probe, Route, Service, Value
+from kit.stack.model import WORKERS, Attachment, Health, Mount, Probe, Route, Service, Value
 from kit.tasks import ranks_by_vectors
 from kit.units import GIB
 

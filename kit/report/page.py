@@ -9,7 +9,6 @@ from datetime import datetime
 from typing import Any
 
 from kit.bench.results import Bench, Comparison, Experiment, Setup
-from kit.render import fill
 from kit.report.answers import Answer, Tally, summary, tallies
 from kit.report.charts import Placed
 from kit.report.memorycharts import total
@@ -17,6 +16,7 @@ from kit.report.names import unique
 from kit.report.numbers import UNKNOWN, duration
 from kit.report.palette import DARK, LIGHT
 from kit.report.tables import Table, arms_table, figures_table, memory_table, runs_table
+from kit.stack.render import fill
 from kit.units import size
 
 HOST = "host memory"  # what stands for the card where the CPU serves

@@ -7,7 +7,7 @@ from typing import Protocol
 from kit.errors import ManifestError, Problem
 from kit.memory.bill import Plan
 from kit.routers import smg, vllm_router
-from kit.stack import File, Route, Service
+from kit.stack.model import File, Route, Service
 
 
 class Router(Protocol):

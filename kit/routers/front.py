@@ -17,11 +17,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from kit.labels import ROLE
 from kit.manifest.model import Manifest, Model
 from kit.memory.bill import Plan
-from kit.render import checksum, fill
-from kit.stack import EDGE, WORKERS, Attachment, File, Health, Mount, Route, Service
+from kit.stack.labels import ROLE
+from kit.stack.model import EDGE, WORKERS, Attachment, File, Health, Mount, Route, Service
+from kit.stack.render import checksum, fill
 
 DEFAULT_IMAGE = "haproxy:3.2-alpine"
 NAME = "front"

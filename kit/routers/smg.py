@@ -15,10 +15,22 @@ import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from kit.labels import ROLE
 from kit.manifest.model import Router
 from kit.memory.bill import Plan
-from kit.stack import EDGE, WORKERS, Attachment, File, Health, Mount, Port, Route, Secret, Service, Value
+from kit.stack.labels import ROLE
+from kit.stack.model import (
+    EDGE,
+    WORKERS,
+    Attachment,
+    File,
+    Health,
+    Mount,
+    Port,
+    Route,
+    Secret,
+    Service,
+    Value,
+)
 
 DEFAULT_IMAGE = "lightseekorg/smg:1.13.0"
 PORT = 30000

@@ -10,9 +10,9 @@ workers. Its list of workers is fixed when it starts. Like SMG it cannot rank (s
 
 from __future__ import annotations
 
-from kit.labels import ROLE
 from kit.memory.bill import Plan
-from kit.stack import EDGE, WORKERS, Attachment, File, Health, Mount, Port, Route, Service
+from kit.stack.labels import ROLE
+from kit.stack.model import EDGE, WORKERS, Attachment, File, Health, Mount, Port, Route, Service
 
 # No image is published; scripts/build-images makes this one from the wheel.
 DEFAULT_IMAGE = "monogpu/vllm-router:0.1.17"

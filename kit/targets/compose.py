@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kit.errors import Problem, TargetError
-from kit.render import Rendered
+from kit.stack.render import Rendered
 from kit.targets import composefile, routing
 from kit.targets.composecli import Ask, ask
 from kit.targets.engine import connect, is_local, told

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from kit.bench.load import tokenizer_of
 from kit.errors import Problem, TargetError
-from kit.stack import WORKERS
+from kit.stack.model import WORKERS
 from kit.targets import usage
 from kit.targets.engine import told
 from kit.targets.inside import container_of

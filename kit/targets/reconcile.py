@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from kit import labels as kit_labels
+from kit.stack import labels as kit_labels
 from kit.targets import bodies as labels
 from kit.targets.differences import command_words
 from kit.targets.networks import must_be_remade, why_remade

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Protocol
 
 from kit import drain
-from kit import labels as kit_labels
 from kit import status as views
 from kit.errors import TargetError
 from kit.files import read_text
 from kit.routers import front, smg
+from kit.stack import labels as kit_labels
 from kit.targets import inside, listing
 from kit.targets.events import Waiting
 from kit.targets.fronting import Front

@@ -8,8 +8,8 @@ from datetime import datetime
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
-from kit import labels as kit_labels
 from kit.errors import Problem, TargetError
+from kit.stack import labels as kit_labels
 from kit.targets import bodies
 from kit.targets.engine import told
 from kit.targets.events import Did, Watch, unwatched

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kit.errors import TargetError
-from kit.stack import Condition
+from kit.stack.model import Condition
 from kit.targets import readers
 from kit.targets.places import mount, port
 from kit.targets.readers import Reader, boolean, integer, only, pairs, text, texts, words

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from kit.stack import Condition
+from kit.stack.model import Condition
 
 Json = None | bool | int | str | Sequence["Json"] | Mapping[str, "Json"]
 

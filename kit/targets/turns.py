@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from kit import labels as kit_labels
+from kit.stack import labels as kit_labels
 from kit.targets.snapshot import Container
 from kit.targets.spec import ProjectSpec
 from kit.targets.steps import STARTING, Operation

@@ -23,7 +23,7 @@ from kit.bench.trials import AS_GIVEN, Protocol, Stand, Step, Trial, Wish, sched
 from kit.errors import ManifestError, Problem
 from kit.files import read_text, write_atomically
 from kit.gpu import Gpu, to_json
-from kit.stack import assemble
+from kit.stack.model import assemble
 from kit.targets.loading import digests
 from kit.targets.sending import Outcome
 from kit.targets.stands import Place

@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kit import labels
 from kit.admission import Promise, no_room, wrong_card
 from kit.drain import lacking
 from kit.errors import TargetError
 from kit.footprints import Footprint, compare
 from kit.gpu import Gpu
-from kit.render import Rendered, is_ours
 from kit.report.watch import Watcher
+from kit.stack import labels
+from kit.stack.render import Rendered, is_ours
 from kit.targets import compose, held, inside, routing
 from kit.targets.spec import ProjectSpec, ServiceSpec
 from kit.targets.steps import STARTING, Operation

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kit.errors import Problem, TargetError
-from kit.labels import ROLE, probes_of
 from kit.routers.smg import KEY_FILE
-from kit.stack import Probe
+from kit.stack.labels import ROLE, probes_of
+from kit.stack.model import Probe
 from kit.targets import compose
 from kit.targets.spec import ProjectSpec, ServiceSpec
 from kit.targets.wait import CLOCK, Clock

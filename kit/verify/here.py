@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
-from kit.stack import Probe
+from kit.stack.model import Probe
 from kit.targets import compose, looking
 from kit.targets.running import ServiceStatus
 from kit.targets.spec import ProjectSpec

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 
-from kit.stack import Probe
+from kit.stack.model import Probe
 from kit.verify import asking, judge
 from kit.verify.asking import Asker
 from kit.verify.judge import Verdict

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from kit.bench.homes import at_home
 from kit.memory.bill import Plan
-from kit.render import Rendered, render
-from kit.stack import assemble
+from kit.stack.model import assemble
+from kit.stack.render import Rendered, render
 from kit.targets.composefile import project
 from kit.targets.spec import MountSpec, ProjectSpec
 from kit.verbs.inputs import planned, read_project

@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from kit.errors import ManifestError
-from kit.labels import probes_of
 from kit.manifest.model import parse
 from kit.manifest.yaml_document import load
-from kit.stack import Probe, Service, Stack, assemble
+from kit.stack.labels import probes_of
+from kit.stack.model import Probe, Service, Stack, assemble
 from tests.strategies import HOST, model, plan, share
 
 CHAT = model("chat", "qwen2.5:0.5b", engine="ollama", context=8192, requests=4, memory=2**30)

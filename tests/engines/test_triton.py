@@ -7,7 +7,7 @@ import pytest
 from kit.errors import ManifestError
 from kit.manifest.model import parse
 from kit.manifest.yaml_document import load
-from kit.stack import Probe, Service, Stack, assemble
+from kit.stack.model import Probe, Service, Stack, assemble
 from tests.strategies import HOST, model, plan, share
 
 SHOUT = model("shout", "./models/shout", engine="triton", task="infer", memory=2**30)

@@ -8,7 +8,7 @@ import pytest
 from kit.engines import vllm
 from kit.manifest.model import Adapter
 from kit.memory.bill import Share
-from kit.stack import Mount, Probe, Route, Secret
+from kit.stack.model import Mount, Probe, Route, Secret
 from tests.strategies import HOST, facts, model, plan, share
 
 ADAPTERS = (Adapter(name="code", source="./adapters/code"), Adapter(name="law", source="org/law@v1"))

@@ -7,7 +7,7 @@ import re
 from kit.memory.bill import Plan
 from kit.routers import front
 from kit.routers.front import PATHS, Pool, config, pools
-from kit.stack import Attachment, Port, Route, Secret, Service, Stack, assemble
+from kit.stack.model import Attachment, Port, Route, Secret, Service, Stack, assemble
 from tests.strategies import model, plan, share
 
 CHAT, RANK, EMBED = (

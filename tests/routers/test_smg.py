@@ -7,7 +7,7 @@ from hypothesis import given
 
 from kit.memory.bill import Plan
 from kit.routers import smg, smg_launch
-from kit.stack import Mount, Port, Route, Secret, assemble
+from kit.stack.model import Mount, Port, Route, Secret, assemble
 from tests.strategies import plan, plans
 
 

@@ -5,7 +5,7 @@ import pytest
 from kit.manifest.model import Manifest
 from kit.manifest.rules import POLICIES
 from kit.routers import vllm_router
-from kit.stack import Port, assemble
+from kit.stack.model import Port, assemble
 from tests.strategies import model, plan, share
 
 ONE = share(model("chat", replicas=2))

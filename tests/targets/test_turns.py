@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kit import labels as kit_labels
+from kit.stack import labels as kit_labels
 from kit.targets import bodies
 from kit.targets.composefile import project
 from kit.targets.reconcile import reconcile

@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from kit.errors import TargetError
-from kit.stack import Probe
+from kit.stack.model import Probe
 from kit.targets.composefile import project
 from kit.targets.spec import ProjectSpec
 from kit.targets.wait import Clock

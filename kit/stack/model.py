@@ -191,9 +191,9 @@ def assemble(plan: Plan) -> Stack:
     engine or router here can serve."""
     # Engines and routers build Services: they import the types above, so they are imported when those exist.
     from kit import mps
-    from kit.comments import header
     from kit.engines import engine_of
     from kit.routers import front, router_of
+    from kit.stack.comments import header
     from kit.worker_services import in_turn, worker_services
 
     pairs = [(engine_of(plan, share), share) for share in plan.shares]

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from kit.memory.bill import Plan, Share
-from kit.stack import Probe, Task
+from kit.stack.model import Probe, Task
 
 ROLE = "monogpu.role"  # worker, router, fetch or mps
 MODEL = "monogpu.model"  # the model's name; of a process that serves several, all of them, with commas

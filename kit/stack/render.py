@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal
 
 import yaml
 
-from kit.stack import File, Secret, Stack
+from kit.stack.model import File, Secret, Stack
 
 if TYPE_CHECKING:
     from jinja2 import Environment
