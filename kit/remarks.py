@@ -6,7 +6,7 @@ from __future__ import annotations
 from kit import adapters, choosing, tasks
 from kit.memory.bill import Plan
 from kit.pricing.workers import Asked
-from kit.routers import front
+from kit.routers import haproxy
 
 
 def remarks(asked: Asked, made: Plan) -> tuple[str, ...]:
@@ -14,7 +14,7 @@ def remarks(asked: Asked, made: Plan) -> tuple[str, ...]:
     pairs = adapters.pairs(asked.manifest, asked.facts, asked.adapters)
     of_tasks = (tasks.remark(m, asked.facts[m.source]) for m in asked.manifest.models if m.source in asked.facts)
     found = (
-        front.note(asked.manifest) if front.needed(asked.manifest) else "",
+        haproxy.note(asked.manifest) if haproxy.needed(asked.manifest) else "",
         _of_policy(made),
         *of_tasks,
         *map(adapters.remark, pairs),

@@ -7,9 +7,9 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kit.drain import Server, at_rest, is_part, lacking, let_go, of, servers, taken_up, without
 from kit.gpu import Gpu, Process
 from kit.routers import smg
+from kit.routers.drain_state import Server, at_rest, is_part, lacking, let_go, of, servers, taken_up, without
 from kit.stack.model import Route
 from kit.status import Load
 from kit.units import GIB

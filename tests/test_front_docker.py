@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import pytest
 
-from kit.drain import servers
+from kit.routers.drain_state import servers
 from kit.targets import compose, inside
 from tests.chaos.steady import steady
 from tests.walks import SMALL, TINY, Walk, ended, model, soon, walk

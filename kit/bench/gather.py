@@ -11,10 +11,10 @@ from kit.bench.records import Ran
 from kit.bench.results import Arm, Comparison, Experiment, Figures, Run
 from kit.bench.statistics import arm, verdict
 from kit.bench.trials import Protocol, Value, View, schedule
-from kit.routers import front, smg
+from kit.routers import haproxy, smg
 
 SIDE_BY_SIDE = 0.8
-DOORS = (smg.NAME, front.NAME)  # the services that a request passes on its way to a worker
+DOORS = (smg.NAME, haproxy.NAME)  # the services that a request passes on its way to a worker
 
 
 def experiment(protocol: Protocol, ran: Mapping[str, Ran]) -> Experiment:

@@ -10,7 +10,7 @@ from kit.engines import ENGINES
 from kit.facts.facts import Facts
 from kit.manifest.model import Manifest
 from kit.manifest.validators import is_loopback, variable_of
-from kit.routers import ROUTERS, front
+from kit.routers import ROUTERS, haproxy
 
 
 @dataclass(frozen=True)
@@ -79,8 +79,8 @@ def wants(manifest: Manifest, facts: Mapping[str, Facts]) -> Wants:
 
 def _front_image(manifest: Manifest) -> dict[str, str]:
     """What stands in front of the router, or of Ollama, where something does."""
-    stands = front.needed(manifest) or any(model.engine == "ollama" for model in manifest.models)
-    return {front.image(manifest): front.NAME} if stands else {}
+    stands = haproxy.needed(manifest) or any(model.engine == "ollama" for model in manifest.models)
+    return {haproxy.image(manifest): haproxy.NAME} if stands else {}
 
 
 def _images(manifest: Manifest) -> dict[str, str]:

@@ -21,9 +21,9 @@ from kit.manifest.model import Model
 from kit.manifest.refused import Refused
 from kit.memory.bill import Plan, Share
 from kit.memory.candidates import Rung, Wish, as_asked
-from kit.routers.front import CONFIG
-from kit.routers.front import USER as DOOR_USER
-from kit.routers.front import image as door_image
+from kit.routers.haproxy import CONFIG
+from kit.routers.haproxy import USER as DOOR_USER
+from kit.routers.haproxy import image as door_image
 from kit.stack.labels import MODEL, ROLE
 from kit.stack.model import EGRESS, WORKERS, Attachment, File, Health, Mount, Probe, Route, Service, Value
 from kit.stack.render import checksum, fill

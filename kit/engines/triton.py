@@ -26,7 +26,7 @@ from kit.manifest.model import Model
 from kit.manifest.refused import Refused
 from kit.memory.bill import Plan, Share
 from kit.memory.candidates import Rung, Wish, as_asked
-from kit.routers.front import CONFIG
+from kit.routers.haproxy import CONFIG
 from kit.stack.model import WORKERS, Attachment, File, Health, Mount, Probe, Route, Service
 from kit.stack.render import checksum
 from kit.units import GIB

@@ -192,7 +192,7 @@ def assemble(plan: Plan) -> Stack:
     # Engines and routers build Services: they import the types above, so they are imported when those exist.
     from kit import mps
     from kit.engines import engine_of
-    from kit.routers import front, router_of
+    from kit.routers import haproxy, router_of
     from kit.stack.comments import header
     from kit.worker_services import in_turn, worker_services
 
@@ -206,15 +206,15 @@ def assemble(plan: Plan) -> Stack:
     ends: tuple[Service, ...] = (router.service(plan, tuple(one.name for one in (*workers, *doors))),)
     own = (file for engine, share in pairs for file in engine.files(share, plan))
     files = (*router.files(routed), *{file.path: file for file in own}.values())
-    if front.needed(plan.manifest):
-        ranking = [(engine, share) for engine, share in pairs if front.pools_in(share.model)]
+    if haproxy.needed(plan.manifest):
+        ranking = [(engine, share) for engine, share in pairs if haproxy.pools_in(share.model)]
         pooled = (route for engine, share in ranking for route in engine.routes(share))
         tensors = (
             Route(share.service, share.service, engine.PORT, share.model.name)
             for engine, share in pairs
             if share.model.task == "infer"
         )
-        ends, more = front.before(plan, ends[0], pooled, tensors)
+        ends, more = haproxy.before(plan, ends[0], pooled, tensors)
         files = (*files, *more)
     ordered = in_turn(workers) if plan.manifest.start == "sequential" else workers
     services = (*fetches, *daemons, *ordered, *doors, *ends)

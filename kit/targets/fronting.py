@@ -10,10 +10,10 @@ from collections.abc import Collection, Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from kit import drain
-from kit.drain import Server
 from kit.errors import TargetError
-from kit.routers.front import CONTROL_PORT
+from kit.routers import drain_state
+from kit.routers.drain_state import Server
+from kit.routers.haproxy import CONTROL_PORT
 from kit.targets import inside
 
 if TYPE_CHECKING:
@@ -34,26 +34,26 @@ class Front:
         return not said or not self.mark or f"description: {self.mark}" in said
 
     def close(self, out: Collection[str]) -> None:
-        self._set("drain", drain.of(self._servers(), out))
+        self._set("drain", drain_state.of(self._servers(), out))
 
     def open(self, service: str, out: Collection[str]) -> None:
-        self._set("ready", drain.of(self._servers(), [service]))
+        self._set("ready", drain_state.of(self._servers(), [service]))
 
     def let_go(self, services: Collection[str]) -> bool:
-        return all(server.closed for server in drain.of(self._servers(), services))
+        return all(server.closed for server in drain_state.of(self._servers(), services))
 
     def at_rest(self, service: str) -> bool:
-        return not any(server.requests for server in drain.of(self._servers(), [service]))
+        return not any(server.requests for server in drain_state.of(self._servers(), [service]))
 
     def taken_up(self, services: Collection[str]) -> bool:
-        return all(server.state.startswith("UP") for server in drain.of(self._servers(), services))
+        return all(server.state.startswith("UP") for server in drain_state.of(self._servers(), services))
 
     def restore(self) -> None:
         """A server that drains and is down says only that it is down: so all of them are told."""
         self._set("ready", self._servers())
 
     def _servers(self) -> tuple[Server, ...]:
-        return drain.servers(self._say("show stat"))
+        return drain_state.servers(self._say("show stat"))
 
     def _set(self, state: str, servers: Iterable[Server]) -> None:
         words = [f"set server {server.backend}/{server.name} state {state}" for server in servers]

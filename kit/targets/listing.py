@@ -8,9 +8,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kit import drain
 from kit.errors import TargetError
 from kit.files import read_text, write_atomically
+from kit.routers import drain_state
 from kit.targets import inside
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Listing:
         self._write(out)
 
     def let_go(self, services: Collection[str]) -> bool:
-        return drain.let_go(self._said(), services)
+        return drain_state.let_go(self._said(), services)
 
     def at_rest(self, service: str) -> bool:
         """Its list does not tell: the worker itself does."""
@@ -47,7 +47,7 @@ class Listing:
 
     def taken_up(self, services: Collection[str]) -> bool:
         said = self._said()
-        return not said or drain.taken_up(said, self.whole, services)
+        return not said or drain_state.taken_up(said, self.whole, services)
 
     def restore(self) -> None:
         if self.touched:
@@ -55,7 +55,7 @@ class Listing:
             _kept(self.file).unlink(missing_ok=True)
 
     def _write(self, out: Collection[str]) -> None:
-        write_atomically(self.file, drain.without(self.whole, out))
+        write_atomically(self.file, drain_state.without(self.whole, out))
 
     def _said(self) -> str:
         """ "" when the router does not answer."""
@@ -69,7 +69,7 @@ def mend(file: Path) -> None:
     whole = read_text(_kept(file))
     if whole is None:
         return
-    if drain.is_part(read_text(file) or "", whole):
+    if drain_state.is_part(read_text(file) or "", whole):
         write_atomically(file, whole)
     _kept(file).unlink(missing_ok=True)
 

@@ -13,11 +13,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Protocol
 
-from kit import drain
 from kit import status as views
 from kit.errors import TargetError
 from kit.files import read_text
-from kit.routers import front, smg
+from kit.routers import drain_state, haproxy, smg
 from kit.stack import labels as kit_labels
 from kit.targets import inside, listing
 from kit.targets.events import Waiting
@@ -113,7 +112,7 @@ class Names:
             found = inspect(client, inside.container_of(client, project, service))
             if found is not None and found.health != "unhealthy":
                 said = inside.get(client, found.id, WORKER_PORT, "/metrics")
-                return drain.at_rest(views.load(said, time.monotonic()))
+                return drain_state.at_rest(views.load(said, time.monotonic()))
         return True
 
     def _wait(self, who: str, state: str, most: float, done: Callable[[], bool]) -> None:
@@ -150,8 +149,8 @@ def _doors(walk: Walk, folder: Path) -> Iterator[Door]:
     for each in running:
         if each.service == smg.NAME and whole is not None:
             yield Listing(walk.client, each.id, folder / smg.LISTING, whole)
-        if each.service == front.NAME:
-            yield Front(walk.client, each.id, front.mark_of(read_text(folder / front.CONFIG) or ""))
+        if each.service == haproxy.NAME:
+            yield Front(walk.client, each.id, haproxy.mark_of(read_text(folder / haproxy.CONFIG) or ""))
 
 
 def _is_router(one: Container) -> bool:

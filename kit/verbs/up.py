@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kit.admission import Promise, no_room, wrong_card
-from kit.drain import lacking
 from kit.errors import TargetError
 from kit.footprints import Footprint, compare
 from kit.gpu import Gpu
 from kit.report.watch import Watcher
+from kit.routers.drain_state import lacking
 from kit.stack import labels
 from kit.stack.render import Rendered, is_ours
 from kit.targets import compose, held, inside, routing

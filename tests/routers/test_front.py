@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from kit.memory.bill import Plan
-from kit.routers import front
-from kit.routers.front import PATHS, Pool, config, pools
+from kit.routers import haproxy
+from kit.routers.haproxy import PATHS, Pool, config, pools
 from kit.stack.model import Attachment, Port, Route, Secret, Service, Stack, assemble
 from tests.strategies import model, plan, share
 
@@ -62,9 +62,9 @@ def test_a_name_leads_to_its_workers_and_no_other() -> None:
 
 
 def test_an_engine_of_another_kind_ranks_nothing() -> None:
-    assert not front.pools_in(model("embed", task="embed", engine="ollama", memory="2GiB"))
-    assert not front.pools_in(model("chat"))
-    assert front.pools_in(model("embed", task="embed"))
+    assert not haproxy.pools_in(model("embed", task="embed", engine="ollama", memory="2GiB"))
+    assert not haproxy.pools_in(model("chat"))
+    assert haproxy.pools_in(model("embed", task="embed"))
 
 
 def test_one_name_alone_takes_a_body_too_long_to_be_searched() -> None:
@@ -94,30 +94,30 @@ def test_another_configuration_is_read_by_the_same_container() -> None:
     """It says which one it has read, so that nobody drains what a new one would forget."""
     one, other = stack(), stack(CHAT, RANK)
     assert service(one, "front") == service(other, "front")
-    marks = {front.mark_of(text(made)) for made in (one, other)}
+    marks = {haproxy.mark_of(text(made)) for made in (one, other)}
     assert len(marks) == 2 and all(re.fullmatch("[0-9a-f]{16}", mark) for mark in marks)
-    assert front.mark_of(text(stack())) == front.mark_of(text(one))
-    assert front.mark_of("") == front.mark_of("global\n") == ""
+    assert haproxy.mark_of(text(stack())) == haproxy.mark_of(text(one))
+    assert haproxy.mark_of("") == haproxy.mark_of("global\n") == ""
 
 
 def test_what_watches_the_configuration_is_printed_beside_it() -> None:
     files = {file.path: file.text for file in stack().files}
     made = service(stack(), "front")
     assert (*made.entrypoint, *made.command) == (
-        "sh", "/etc/haproxy/launch.sh", "/etc/haproxy/haproxy.cfg", str(front.DRAIN_SECONDS),
+        "sh", "/etc/haproxy/launch.sh", "/etc/haproxy/haproxy.cfg", str(haproxy.DRAIN_SECONDS),
     )  # fmt: skip
-    assert files["haproxy/launch.sh"] == front.LAUNCH and front.LAUNCH.startswith("#!/bin/sh\n")
-    assert made.stop_grace > front.DRAIN_SECONDS
+    assert files["haproxy/launch.sh"] == haproxy.LAUNCH and haproxy.LAUNCH.startswith("#!/bin/sh\n")
+    assert made.stop_grace > haproxy.DRAIN_SECONDS
 
 
 def test_the_image_is_pinned_and_may_be_another() -> None:
-    assert service(stack(), "front").image == front.DEFAULT_IMAGE
+    assert service(stack(), "front").image == haproxy.DEFAULT_IMAGE
     assert service(stack(front_image="mine:1"), "front").image == "mine:1"
 
 
 def test_plan_says_why_it_stands_there() -> None:
     made: Plan = plan(CHAT, RANK, share(model("topic", task="classify")))
-    assert front.note(made.manifest) == (
+    assert haproxy.note(made.manifest) == (
         "smg does not route /rerank, /score and /classify: haproxy:3.2-alpine stands in front of it on the same port, "
         "and sends them to rank and topic by the model in their body"
     )
