@@ -3,7 +3,8 @@ Pure."""
 
 from __future__ import annotations
 
-from kit import adapters, choosing, tasks
+from kit import adapters, choosing
+from kit.engines import pooling
 from kit.memory.bill import Plan
 from kit.pricing.workers import Asked
 from kit.routers import haproxy
@@ -12,7 +13,7 @@ from kit.routers import haproxy
 def remarks(asked: Asked, made: Plan) -> tuple[str, ...]:
     """Every remark on a plan, in the manifest's order, choices last."""
     pairs = adapters.pairs(asked.manifest, asked.facts, asked.adapters)
-    of_tasks = (tasks.remark(m, asked.facts[m.source]) for m in asked.manifest.models if m.source in asked.facts)
+    of_tasks = (pooling.remark(m, asked.facts[m.source]) for m in asked.manifest.models if m.source in asked.facts)
     found = (
         haproxy.note(asked.manifest) if haproxy.needed(asked.manifest) else "",
         _of_policy(made),

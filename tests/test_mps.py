@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 
-from kit import mps
+from kit.engines import mps
 from kit.memory.bill import Plan
 from kit.stack.labels import ROLE
 from kit.stack.model import Device, Mount, Service, Stack, assemble

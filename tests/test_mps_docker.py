@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kit import mps
+from kit.engines import mps
 from kit.targets import compose
 from kit.targets.reconcile import TOGETHER
 from tests.modelfiles import tiny_files

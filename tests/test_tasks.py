@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kit.tasks import ranks_by_vectors, remark
+from kit.engines.pooling import ranks_by_vectors, remark
 from tests.strategies import facts, model
 
 HEADED = replace(facts(), architecture="XLMRobertaForSequenceClassification")

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kit.engines.fetch import environment, mount_of
+from kit.engines.download import environment, mount_of
 from kit.errors import Path
 from kit.manifest.model import Model
 from kit.manifest.refused import Refused

@@ -18,9 +18,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kit.engines.fetch import environment, mount_of
-from kit.engines.plain import no_doors as doors
-from kit.engines.plain import no_fetches as fetches
+from kit.engines.defaults import no_doors as doors
+from kit.engines.defaults import no_fetches as fetches
+from kit.engines.download import environment, mount_of
 from kit.errors import Path
 from kit.manifest.model import Model
 from kit.manifest.refused import Refused

@@ -14,16 +14,16 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from kit.engines.fetch import CACHE, HF_HOME, adapter_folder, environment, fetch, mount_of
-from kit.engines.plain import no_doors as doors
-from kit.engines.plain import no_files as files
-from kit.engines.plain import nothing_refused as refused
+from kit.engines.defaults import no_doors as doors
+from kit.engines.defaults import no_files as files
+from kit.engines.defaults import nothing_refused as refused
+from kit.engines.download import CACHE, HF_HOME, adapter_folder, environment, fetch, mount_of
+from kit.engines.pooling import ranks_by_vectors
 from kit.manifest.model import Adapter, Source
 from kit.memory.bill import Plan, Share
 from kit.memory.candidates import price
 from kit.memory.lora import served_rank
 from kit.stack.model import WORKERS, Attachment, Health, Mount, Probe, Route, Service, Value
-from kit.tasks import ranks_by_vectors
 from kit.units import GIB
 
 __all__ = [

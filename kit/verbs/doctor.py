@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kit import gpu as cards
-from kit import mps
 from kit.doctor.diagnose import diagnose, sick
 from kit.doctor.finding import Finding
 from kit.doctor.machine import Access, Machine
 from kit.doctor.wants import Wants, wants
+from kit.engines import mps
 from kit.errors import ManifestError, ModelFilesError, TargetError
 from kit.facts.hub import read_recorded
 from kit.report.doctor import lines

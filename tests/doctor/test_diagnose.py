@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kit import mps
 from kit.doctor import machine as machines
 from kit.doctor.card import cuda_of
 from kit.doctor.diagnose import diagnose, sick
 from kit.doctor.finding import Finding
 from kit.doctor.machine import Access, Engine, Host, Image, KeyFile, Machine, Ours, Sight
 from kit.doctor.wants import Wants, wants
+from kit.engines import mps
 from kit.gpu import Process
 from kit.manifest.model import Manifest
 from kit.targets import probing

@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from kit.engines.fetch import mount_of
+from kit.engines.download import mount_of
 from kit.memory.bill import Plan
 from kit.stack.labels import ROLE
 from kit.stack.model import Condition, Health, Mount, Service
