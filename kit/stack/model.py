@@ -190,10 +190,10 @@ def assemble(plan: Plan) -> Stack:
     because every byte is pinned: no order fits better, and this one the user chose. Raises ManifestError for what no
     engine or router here can serve."""
     # Engines and routers build Services: they import the types above, so they are imported when those exist.
+    from kit.assemble import in_turn, worker_services
     from kit.engines import engine_of, mps
     from kit.routers import haproxy, router_of
     from kit.stack.comments import header
-    from kit.worker_services import in_turn, worker_services
 
     pairs = [(engine_of(plan, share), share) for share in plan.shares]
     router = router_of(plan)
