@@ -10,7 +10,7 @@ from kit.facts.facts import Facts
 from kit.facts.facts_json import read_recorded
 from kit.gpu import Gpu, from_size
 from kit.manifest.model import Manifest
-from kit.pricing.workers import Asked
+from kit.planner.workers import Asked
 from kit.units import MIB
 from tests.readings import RECORDED
 

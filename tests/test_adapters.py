@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from kit.adapters import misfits, pairs, remark
 from kit.errors import ModelFilesError
 from kit.facts.facts import AdapterFacts, Facts, adapter_from_config, from_config
 from kit.gpu import from_size
 from kit.manifest.model import Manifest
-from kit.plan import plan
-from kit.pricing.workers import Asked
+from kit.planner.adapter_compat import misfits, pairs, remark
+from kit.planner.plan import plan
+from kit.planner.workers import Asked
 from tests.modelfiles import TINY, lora_shapes, safetensors, tiny_files, tiny_shapes
 from tests.typed import kit
 

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from kit.advice import advice, edit, plan_or_advise
 from kit.errors import DoesNotFit
 from kit.gpu import Gpu
-from kit.plan import NoRoom, plan, solve
+from kit.planner.advice import advice, edit, plan_or_advise
+from kit.planner.plan import NoRoom, plan, solve
 from tests.planning import CHAT, LLAMA, SMALL, TINY, ask, cards, model, models
 
 

@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from kit.advice import plan_or_advise
-from kit.choosing import families, fold, fold_all, said, swaps
 from kit.errors import DoesNotFit
 from kit.facts.facts import Facts
 from kit.memory.lora import slot_bytes
 from kit.memory.weights import rope_bytes, weights_bytes
-from kit.plan import solve
-from kit.pricing.workers import Asked
+from kit.planner.advice import plan_or_advise
+from kit.planner.alternatives import families, fold, fold_all, said, swaps
+from kit.planner.plan import solve
+from kit.planner.workers import Asked
 from kit.units import GIB
 from tests.planning import CHAT, FACTS, SMALL, TINY, ask, model, trio
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kit.cost import HOURS, Cost, Setup, cost, packed, unfolded
-from kit.plan import solve
-from kit.pricing.workers import Asked
+from kit.planner.cost import HOURS, Cost, Setup, cost, packed, unfolded
+from kit.planner.plan import solve
+from kit.planner.workers import Asked
 from tests.planning import CHAT, LLAMA, SMALL, ask, model, models, trio
 from tests.test_choosing import tuned
 from tests.typed import ROOT, kit

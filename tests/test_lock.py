@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kit.errors import ManifestError
-from kit.lock import Lock, Locked, Wanted, card_of, from_text, measured, to_text
 from kit.memory.candidates import said
-from kit.plan import plan
+from kit.planner.lockfile import Lock, Locked, Wanted, card_of, from_text, measured, to_text
+from kit.planner.plan import plan
 from kit.units import MIB
 from tests.planning import RTX_5080, SMALL, ask, model
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from kit.errors import ManifestError
 from kit.gpu import Gpu, Process, from_size
 from kit.memory.bill import Plan
-from kit.plan import NoRoom, plan
-from kit.pricing.workers import Asked
+from kit.planner.plan import NoRoom, plan
+from kit.planner.workers import Asked
 from kit.units import GIB, MIB
 from tests.planning import CHAT, FACTS, LLAMA, RTX_5080, SMALL, TINY, ask, cards, model, models, trio
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kit.lock import from_text
+from kit.planner.lockfile import from_text
 from kit.units import MIB
 from tests.readings import Reading, up_readings, up_steps
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kit.advice import plan_or_advise
+from kit.planner.advice import plan_or_advise
 from tests.planning import CHAT, FACTS, ask, model
 
 

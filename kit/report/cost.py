@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from kit.cost import HOURS, Cost, Setup
 from kit.gpu import Gpu
+from kit.planner.cost import HOURS, Cost, Setup
 from kit.report.plan_json import gpu_json
 from kit.units import size
 

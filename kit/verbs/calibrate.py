@@ -10,8 +10,8 @@ from kit.diagnostics.log_values import read_log
 from kit.engines import ENGINES
 from kit.errors import Problem, TargetError
 from kit.gpu import ask_driver
-from kit.lock import Lock, Locked, card_of, from_text, to_text
 from kit.memory.bill import Plan, Share
+from kit.planner.lockfile import Lock, Locked, card_of, from_text, to_text
 from kit.report.watch import Watcher
 from kit.targets import compose, inside
 from kit.units import gib

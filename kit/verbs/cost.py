@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kit.cost import cost
 from kit.errors import KitError
+from kit.planner.cost import cost
 from kit.report.cost import cost_json, table
 from kit.verbs.inputs import choose_gpu, gather, located, read_project
 from kit.verbs.output import Output

@@ -12,12 +12,12 @@ from kit.errors import KitError, ManifestError, Mark, Problem
 from kit.errors import Path as Trail
 from kit.facts.facts import AdapterFacts, Facts
 from kit.gpu import Gpu
-from kit.lock import Wanted, from_text, measured
 from kit.manifest.model import Manifest, Model, parse
 from kit.manifest.yaml_document import Document, load_bytes
 from kit.memory.bill import Plan
 from kit.memory.worker import Measured
-from kit.pricing.workers import Asked, services_of
+from kit.planner.lockfile import Wanted, from_text, measured
+from kit.planner.workers import Asked, services_of
 from kit.verbs.files import read_text
 
 LIVE = "live"
@@ -190,7 +190,7 @@ def planned(project: Project, asked: str | None, locks: bool = True) -> Plan:
 
 def planned_for(project: Project, gpu: Gpu, locks: bool = True) -> Plan:
     """The same for a card that was chosen."""
-    from kit.advice import plan_or_advise
+    from kit.planner.advice import plan_or_advise
 
     try:
         return plan_or_advise(gather(project, gpu, locks))

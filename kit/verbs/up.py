@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kit.admission import Promise, no_room, wrong_card
 from kit.errors import TargetError
-from kit.footprints import Footprint, compare
 from kit.gpu import Gpu
+from kit.planner.admission import Promise, no_room, wrong_card
+from kit.planner.footprints import Footprint, compare
 from kit.report.watch import Watcher
 from kit.routers.drain_state import lacking
 from kit.stack import labels

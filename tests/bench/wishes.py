@@ -14,8 +14,8 @@ from kit.bench.trials import EFFORTS, Protocol, Wish
 from kit.gpu import Gpu, host
 from kit.manifest import rules
 from kit.memory.bill import Plan
-from kit.plan import NoRoom, plan
-from kit.pricing.workers import Asked
+from kit.planner.plan import NoRoom, plan
+from kit.planner.workers import Asked
 from kit.units import GIB
 from kit.verbs.inputs import planned, read_project
 from tests import planning

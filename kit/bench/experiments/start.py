@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from kit.bench.trials import Protocol, Stand, Trial, Value, View, Wish
-from kit.plan import unpinned
+from kit.planner.plan import unpinned
 
 QUESTION = "How long does it take from nothing until every name has answered?"
 VARIES = "the order of the starts: one after another, or all at once"

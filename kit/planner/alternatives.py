@@ -19,8 +19,8 @@ from kit.manifest.model import Adapter, Manifest, Model
 from kit.memory.bill import Plan
 from kit.memory.candidates import Rung
 from kit.memory.lora import DEFAULT_RANK
-from kit.plan import Solution, solve
-from kit.pricing.workers import Asked
+from kit.planner.plan import Solution, solve
+from kit.planner.workers import Asked
 from kit.units import gib, size
 
 SWAP_BYTES_PER_SECOND = 0.55e9  # models of 5 to 6 GB came back in 5 to 15 s: the middles of both

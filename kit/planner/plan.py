@@ -14,14 +14,14 @@ from dataclasses import dataclass
 from itertools import accumulate
 from math import floor
 
-from kit.adapters import misfits, pairs
 from kit.engines import ENGINES
 from kit.errors import ManifestError, ModelFilesError, Problem
 from kit.gpu import Gpu
 from kit.memory.bill import Line, Plan, Share
 from kit.memory.candidates import Rung, Worker, gave_up, steps
 from kit.memory.reserved import reserved
-from kit.pricing.workers import Asked, workers_of
+from kit.planner.adapter_compat import misfits, pairs
+from kit.planner.workers import Asked, workers_of
 
 
 @dataclass(frozen=True)

@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from kit.choosing import Family, families
 from kit.engines import ENGINES
 from kit.errors import DoesNotFit, Path, Problem, dotted
 from kit.manifest.model import Manifest
 from kit.memory.bill import Line, Plan
-from kit.plan import NoRoom, Solution, plan, reserved_for, solve
-from kit.pricing.workers import Asked
-from kit.remarks import remarks
+from kit.planner.alternatives import Family, families
+from kit.planner.notes import remarks
+from kit.planner.plan import NoRoom, Solution, plan, reserved_for, solve
+from kit.planner.workers import Asked
 from kit.units import MIB, gib, size, up
 
 CONTEXT_STEP = 256

@@ -3,23 +3,23 @@ Pure."""
 
 from __future__ import annotations
 
-from kit import adapters, choosing
 from kit.engines import pooling
 from kit.memory.bill import Plan
-from kit.pricing.workers import Asked
+from kit.planner import adapter_compat, alternatives
+from kit.planner.workers import Asked
 from kit.routers import haproxy
 
 
 def remarks(asked: Asked, made: Plan) -> tuple[str, ...]:
     """Every remark on a plan, in the manifest's order, choices last."""
-    pairs = adapters.pairs(asked.manifest, asked.facts, asked.adapters)
+    pairs = adapter_compat.pairs(asked.manifest, asked.facts, asked.adapters)
     of_tasks = (pooling.remark(m, asked.facts[m.source]) for m in asked.manifest.models if m.source in asked.facts)
     found = (
         haproxy.note(asked.manifest) if haproxy.needed(asked.manifest) else "",
         _of_policy(made),
         *of_tasks,
-        *map(adapters.remark, pairs),
-        *choosing.remarks(asked, made),
+        *map(adapter_compat.remark, pairs),
+        *alternatives.remarks(asked, made),
     )
     return tuple(words for words in found if words)
 

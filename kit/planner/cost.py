@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from kit.choosing import Swap, families, fold_all, swaps
 from kit.manifest.model import Manifest, Model
 from kit.memory.lora import DEFAULT_RANK
-from kit.plan import Solution, solve
-from kit.pricing.workers import Asked
+from kit.planner.alternatives import Swap, families, fold_all, swaps
+from kit.planner.plan import Solution, solve
+from kit.planner.workers import Asked
 
 HOURS = 730  # in a month: 365 x 24 / 12
 
