@@ -18,11 +18,11 @@ from pathlib import Path
 
 from hypothesis import strategies as st
 
+from kit.compose import load
 from kit.errors import KitError
 from kit.manifest.model import parse
 from kit.manifest.yaml_document import load_bytes
 from kit.stack.render import is_ours
-from kit.targets import composefile
 from kit.verbs import render
 from kit.verbs.output import Output
 
@@ -139,7 +139,7 @@ def compose_is_read_or_refused(data: bytes) -> bool:
     text = data.decode("utf-8", "replace")
     with bounded():
         try:
-            made = composefile.project(text, Path("/srv/p/docker-compose.yaml"), {"A": "a", "B": "$b"})
+            made = load.project(text, Path("/srv/p/docker-compose.yaml"), {"A": "a", "B": "$b"})
         except KitError as error:
             assert error.problems and str(error)
             return False
@@ -174,4 +174,4 @@ def _whole(folder: Path, made: set[str]) -> None:
     assert {"docker-compose.yaml", "smg/workers.json"} <= made
     assert not [path for path in made if Path(path).name.startswith(".")]
     variables = dict.fromkeys(re.findall(r"\$\{([A-Za-z_][A-Za-z0-9_]*)", text), "x")
-    assert composefile.project(text, folder / "docker-compose.yaml", variables).services
+    assert load.project(text, folder / "docker-compose.yaml", variables).services

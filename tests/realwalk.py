@@ -12,7 +12,7 @@ from uuid import uuid4
 
 from openai import OpenAI
 
-from kit.targets import compose
+from kit.compose import up
 from tests.cardengine import REAL
 from tests.walks import ROOT, Walk, free_port
 
@@ -37,7 +37,7 @@ def project(folder: Path, example: str) -> Iterator[Walk]:
     for part in ("models", "adapters"):
         if (ROOT / "compose" / example / part).exists():
             shutil.copytree(ROOT / "compose" / example / part, folder / part, copy_function=_placed)
-    client = compose.connect(os.environ)
+    client = up.connect(os.environ)
     host = os.environ.get("DOCKER_HOST", f"unix://{REAL}")
     made = Walk(f"mgk-r-{uuid4().hex[:8]}", folder, host, client, free_port(), seconds=SECONDS)
     try:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import pytest
 
+from kit.compose import exec as inside
+from kit.compose import up
 from kit.routers.drain_state import servers
-from kit.targets import compose, inside
 from tests.chaos.steady import steady
 from tests.walks import SMALL, TINY, Walk, ended, model, soon, walk
 
@@ -26,7 +27,7 @@ DOCUMENTS = ["The cat sat on the mat.", "Stock prices fell."]
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[DockerClient]:
-    found = compose.connect(os.environ)
+    found = up.connect(os.environ)
     found.images.get("monogpu/haproxy:3.2")
     yield found
     found.close()

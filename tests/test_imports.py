@@ -39,10 +39,10 @@ EDGE = (
 )  # fmt: skip
 # What is decided about containers is decided without Docker.
 PURE_TARGETS = (
-    "kit.targets.bodies", "kit.targets.composefile", "kit.targets.differences", "kit.diagnostics.docker_errors",
-    "kit.targets.events", "kit.targets.interpolate", "kit.targets.judge", "kit.targets.networks", "kit.targets.places",
-    "kit.targets.preflight", "kit.targets.readers", "kit.targets.reconcile", "kit.targets.servicefile",
-    "kit.targets.snapshot", "kit.targets.spec", "kit.targets.steps", "kit.targets.tree", "kit.targets.turns",
+    "kit.compose.create_request", "kit.compose.load", "kit.compose.differences", "kit.diagnostics.docker_errors",
+    "kit.compose.events", "kit.compose.interpolate", "kit.compose.readiness", "kit.compose.networks", "kit.compose.load_mounts",
+    "kit.compose.preflight", "kit.compose.load_fields", "kit.compose.reconcile", "kit.compose.load_service",
+    "kit.compose.observed", "kit.compose.spec", "kit.compose.operation", "kit.compose.yaml_node", "kit.compose.rolling",
 )  # fmt: skip
 # Types that lie beside what fills them.
 VALUES = ("kit.targets.listeners.Listener",)
@@ -94,7 +94,7 @@ def below(name: str, places: tuple[str, ...]) -> bool:
 
 
 def test_there_is_something_to_look_at() -> None:
-    assert {("kit.cli", "typer"), ("kit.targets.engine", "docker")} <= {(one.module, one.top) for one in ALL}
+    assert {("kit.cli", "typer"), ("kit.compose.client", "docker")} <= {(one.module, one.top) for one in ALL}
 
 
 @pytest.mark.parametrize("what", MAY_IMPORT)

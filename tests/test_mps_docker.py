@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from kit.compose import up
+from kit.compose.reconcile import TOGETHER
 from kit.engines import mps
-from kit.targets import compose
-from kit.targets.reconcile import TOGETHER
 from tests.modelfiles import tiny_files
 from tests.walks import SMALL, TINY, Walk, model, soon, walk
 
@@ -29,7 +29,7 @@ WORKERS = ["chat", "small"]
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[DockerClient]:
-    found = compose.connect(os.environ)
+    found = up.connect(os.environ)
     found.images.get("monogpu/pretend:1")
     yield found
     found.close()

@@ -9,7 +9,7 @@ from uuid import uuid4
 import openai
 import pytest
 
-from kit.targets import compose
+from kit.compose import up
 from tests.cardengine import REAL
 from tests.walks import Walk, free_port
 
@@ -32,7 +32,7 @@ MODELS = (
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Walk]:
     folder, name, port = tmp_path_factory.mktemp("ollama"), f"ollama-{uuid4().hex[:8]}", free_port()
     (folder / "monogpu.yaml").write_text(MANIFEST.format(name=name, port=port) + "".join(MODELS))
-    client = compose.connect(os.environ)
+    client = up.connect(os.environ)
     host = os.environ.get("DOCKER_HOST", f"unix://{REAL}")
     made = Walk(name, folder, host, client, port)
     try:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from kit import gpu
-from kit.targets import compose, held
+from kit.compose import held, up
 from kit.units import GIB, MIB
 from kit.verbs.inputs import host_gpu
 from tests.pretend.ledger import foreign
@@ -26,7 +26,7 @@ OWN = "without what this project's own workers hold: "
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[DockerClient]:
-    found = compose.connect(os.environ)
+    found = up.connect(os.environ)
     found.images.get("monogpu/pretend:1")
     yield found
     found.close()

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from openai import NotFoundError, OpenAI
 
-from kit.targets import inside
+from kit.compose import exec as inside
 from tests.realwalk import example, openai
 from tests.walks import Said, Walk
 

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 import tritonclient.http as triton
 
-from kit.targets import compose as target
+from kit.compose import up as target
 from tests.cardengine import REAL
 from tests.typed import ROOT, kit
 from tests.walks import Walk, free_port

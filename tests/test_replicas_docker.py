@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 import httpx
 import pytest
 
+from kit.compose import exec as inside
+from kit.compose import up as compose
 from kit.manifest.rules import POLICIES
-from kit.targets import compose, inside
 from tests.walks import TINY, Walk, ended, model, soon, walk
 
 if TYPE_CHECKING:

@@ -20,8 +20,9 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import pytest
 
+from kit.compose import exec as inside
+from kit.compose import up
 from kit.routers.smg import KEY_FILE
-from kit.targets import compose, inside
 from tests.walks import SMALL, TINY, Walk, model, walk
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ class Locked:
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[DockerClient]:
-    found = compose.connect(os.environ)
+    found = up.connect(os.environ)
     found.images.get("monogpu/pretend:1")
     yield found
     found.close()

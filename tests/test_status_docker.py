@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import pytest
 
-from kit.targets import compose
+from kit.compose import up
 from tests.pretend.ledger import foreign
 from tests.walks import TINY, Walk, model, soon, walk
 
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.docker
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[DockerClient]:
-    found = compose.connect(os.environ)
+    found = up.connect(os.environ)
     found.images.get("monogpu/pretend:1")
     yield found
     found.close()

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from kit.compose import up
 from kit.stack.render import is_ours
-from kit.targets import compose
 from tests.pretend.ledger import Card, create, foreign
 from tests.pretend_gpu import wait_for
 from tests.walks import SMALL, TINY, Walk, adapter, ended, interrupt, model, soon, walk
@@ -29,7 +29,7 @@ WORKERS = ("chat", "embed", "router")
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[DockerClient]:
-    found = compose.connect(os.environ)
+    found = up.connect(os.environ)
     found.images.get("monogpu/pretend:1")
     yield found
     found.close()

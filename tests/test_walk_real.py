@@ -12,7 +12,7 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from kit.targets import compose
+from kit.compose import up
 from tests.cardengine import REAL
 from tests.walks import ROOT, Said, Walk, free_port
 
@@ -32,7 +32,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Walk]:
     assert name in renamed and f"port: {port}" in renamed
     (folder / "monogpu.yaml").write_text(renamed)
     shutil.copytree(EXAMPLE / "models", folder / "models", copy_function=_placed)
-    client = compose.connect(os.environ)
+    client = up.connect(os.environ)
     host = os.environ.get("DOCKER_HOST", f"unix://{REAL}")
     made = Walk(name, folder, host, client, port, seconds=SECONDS)
     try:

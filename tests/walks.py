@@ -19,9 +19,11 @@ from uuid import uuid4
 
 from docker.errors import APIError
 
-from kit.targets import bodies, compose, inside
-from kit.targets.observe import containers
-from kit.targets.snapshot import Container
+from kit.compose import create_request
+from kit.compose import exec as inside
+from kit.compose import up as compose
+from kit.compose.observe import containers
+from kit.compose.observed import Container
 from tests.cardengine import card_engine
 from tests.modelfiles import safetensors
 from tests.pretend.ledger import Card, as_gpu_json, create, read
@@ -137,7 +139,9 @@ class Walk:
             if process.poll() is None:
                 process.kill()
                 process.communicate()
-        for container in self.client.api.containers(all=True, filters={"label": f"{bodies.PROJECT}={self.name}"}):
+        for container in self.client.api.containers(
+            all=True, filters={"label": f"{create_request.PROJECT}={self.name}"}
+        ):
             with contextlib.suppress(APIError):  # it went meanwhile
                 self.client.api.remove_container(container["Id"], force=True)
         compose.down(self.name, self.client, volumes=True)

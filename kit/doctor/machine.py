@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
+from kit.compose.observed import Publication
 from kit.gpu import Gpu
 from kit.targets.listeners import Listener
-from kit.targets.snapshot import Publication
 
 
 @dataclass(frozen=True)

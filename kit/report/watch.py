@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from kit.targets.events import Did, Event, Failed, Kept, Pulling, Ready, Retrying, Started, Waiting
+from kit.compose.events import Did, Event, Failed, Kept, Pulling, Ready, Retrying, Started, Waiting
 from kit.units import size
 
 if TYPE_CHECKING:

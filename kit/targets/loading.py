@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kit.bench.load import tokenizer_of
+from kit.compose import usage
+from kit.compose.client import told
+from kit.compose.exec import container_of
+from kit.compose.ps import status
 from kit.errors import Problem, TargetError
 from kit.stack.model import WORKERS
-from kit.targets import usage
-from kit.targets.engine import told
-from kit.targets.inside import container_of
-from kit.targets.running import status
 
 if TYPE_CHECKING:
     from docker import DockerClient

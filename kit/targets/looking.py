@@ -9,14 +9,15 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from kit import status as views
+from kit.compose import exec as inside
+from kit.compose import ps
+from kit.compose.client import told
+from kit.compose.ps import ServiceStatus
 from kit.diagnostics.explain import explain, explain_exit
 from kit.diagnostics.pattern import Explanation
 from kit.errors import TargetError
 from kit.gpu import Gpu
 from kit.status import Load, Service, Status
-from kit.targets import inside, running
-from kit.targets.engine import told
-from kit.targets.running import ServiceStatus
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -36,7 +37,7 @@ def look(
 ) -> Status:
     """`card` asks the driver (or the host) once; `before` holds the loads of an earlier look, for tokens a second.
     Raises TargetError when Docker does not answer."""
-    found = running.status(project, client)
+    found = ps.status(project, client)
     gpu = card() if found else None
     held = _held(client, project, found, gpu)
     return Status(
@@ -88,7 +89,7 @@ def _service(
 
 def why(client: DockerClient, project: str, name: str) -> Explanation | None:
     """Why a service (or the one that serves a name) does not run as it should; None when it does, or nobody knows."""
-    for one in running.status(project, client):
+    for one in ps.status(project, client):
         ended = one.state != "running" and (one.role != "fetch" or one.exit_code != 0)
         if name in (one.service, one.container, *one.names) and (ended or one.health == "unhealthy"):
             return _cause(one, _log(client, project, one))
@@ -105,7 +106,7 @@ def _load(client: DockerClient, one: ServiceStatus, clock: Callable[[], float]) 
 
 def _log(client: DockerClient, project: str, one: ServiceStatus) -> str:
     try:
-        return "\n".join(running.logs(project, client, one.service, tail=LOG_READ))
+        return "\n".join(ps.logs(project, client, one.service, tail=LOG_READ))
     except TargetError:
         return ""
 

@@ -8,14 +8,14 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Literal
 from uuid import uuid4
 
+from kit.compose import exec as inside
+from kit.compose.client import is_local, told
+from kit.compose.observe import containers, image_id
+from kit.compose.observed import Publication, publications
 from kit.diagnostics.docker_errors import explain
 from kit.doctor.machine import Engine, Image, Ours, Sight
 from kit.doctor.machine import engine as engine_of
 from kit.errors import TargetError
-from kit.targets import inside
-from kit.targets.engine import is_local, told
-from kit.targets.observe import containers, image_id
-from kit.targets.snapshot import Publication, publications
 
 if TYPE_CHECKING:
     from docker import DockerClient

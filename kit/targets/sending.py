@@ -14,8 +14,8 @@ from kit.bench.load import Load, arguments
 from kit.bench.measure import Answer, figures, overlap, parse, saturated
 from kit.bench.results import Figures
 from kit.bench.trials import Trial
+from kit.compose.usage import between
 from kit.targets.loading import Loaders, Sent
-from kit.targets.usage import between
 
 _BAR = re.compile(r"(\d+)/(\d+) \[")
 Progress = Callable[[int, int], None]

@@ -13,12 +13,12 @@ from kit.bench.records import Stood
 from kit.bench.results import Phase
 from kit.bench.telling import only_router, workers
 from kit.bench.trials import AS_GIVEN, Stand
+from kit.compose import up
+from kit.compose.client import told
+from kit.compose.events import Event, Ready, Started, Watch
+from kit.compose.wait import CLOCK, Clock
 from kit.errors import Problem, TargetError
-from kit.targets import compose
-from kit.targets.engine import told
-from kit.targets.events import Event, Ready, Started, Watch
 from kit.targets.loading import Loaders
-from kit.targets.wait import CLOCK, Clock
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -93,7 +93,7 @@ class Ground:
             show(event)
 
         with self.watching() as show:
-            compose.up(self._folder(stand), self.client, self.environ, lambda event: watch(event, show), self.timeout)
+            up.up(self._folder(stand), self.client, self.environ, lambda event: watch(event, show), self.timeout)
         self.now, ready = stand, self.clock.now() - began
         self.place.verify(self._folder(stand))
         seconds = self.clock.now() - began
@@ -108,13 +108,13 @@ class Ground:
         """What clients must send at the router of what stands; None without a key. Raises TargetError."""
         if self.now is None:
             return None
-        return verify.key_of(compose.read(self._folder(self.now), self.environ))
+        return verify.key_of(up.read(self._folder(self.now), self.environ))
 
     def clear(self) -> None:
         """Nothing stands; volumes stay."""
         self.changed = True
         self.loaders.leave()
-        compose.down(self.place.project, self.client)
+        up.down(self.place.project, self.client)
         self.now = None
 
     def _is_near(self, stand: Stand) -> bool:
@@ -129,14 +129,14 @@ class Ground:
         self.changed = True
         self.place.write(stand, self.place.others)
         with self.watching() as watch:
-            compose.up(self.place.others, self.client, self.environ, watch, self.timeout)
+            up.up(self.place.others, self.client, self.environ, watch, self.timeout)
 
     def _folder(self, stand: Stand) -> Path:
         return self.place.given if stand.key == AS_GIVEN else self.place.others
 
     def _wants_caches(self, stand: Stand) -> bool:
         """Whether the stack keeps compile caches, and there are none."""
-        spec = compose.read(self._folder(stand), self.environ)
+        spec = up.read(self._folder(stand), self.environ)
         return any(volume.name.startswith(self._caches) for volume in spec.volumes) and not self._found()
 
     def _erase(self) -> None:

@@ -14,11 +14,12 @@ from kit.bench.experiments import EXPERIMENTS
 from kit.bench.experiments.policy import NOT_FOR_MANY
 from kit.bench.records import Began, began
 from kit.bench.trials import AS_GIVEN, EFFORTS, Effort, Protocol, Wish
+from kit.compose import held
+from kit.compose import up as compose
+from kit.compose.operation import Operation
 from kit.errors import DoesNotFit, ManifestError, Problem, TargetError
 from kit.gpu import Gpu
 from kit.manifest.rules import POLICIES
-from kit.targets import compose, held
-from kit.targets.steps import Operation
 from kit.verbs.bench_files import Files
 from kit.verbs.inputs import LIVE, Project, choose_gpu, planned_for, read_project
 from kit.verbs.output import Output

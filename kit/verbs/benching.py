@@ -17,11 +17,11 @@ from kit.bench.homes import at_home
 from kit.bench.records import Began, Told
 from kit.bench.telling import words
 from kit.bench.trials import AS_GIVEN, Protocol, Stand, Wish, schedule
+from kit.compose import up as compose
 from kit.errors import KitError
 from kit.gpu import Gpu
 from kit.report.benching import found_lines, told_lines
 from kit.report.watch import Watcher
-from kit.targets import compose
 from kit.targets.loading import Loaders, loaders
 from kit.targets.stands import Ground, Place, verified
 from kit.verbs.bench_files import Files, setup_of

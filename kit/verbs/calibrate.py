@@ -6,6 +6,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kit.compose import exec as inside
+from kit.compose import up
 from kit.diagnostics.log_values import read_log
 from kit.engines import ENGINES
 from kit.errors import Problem, TargetError
@@ -13,7 +15,6 @@ from kit.gpu import ask_driver
 from kit.memory.bill import Plan, Share
 from kit.planner.lockfile import Lock, Locked, card_of, from_text, to_text
 from kit.report.watch import Watcher
-from kit.targets import compose, inside
 from kit.units import gib
 from kit.verbs.files import read_text, write_atomically
 from kit.verbs.inputs import LIVE, LOCK, Project, planned, read_project
@@ -30,7 +31,7 @@ def run(output: Output, file: Path, timeout: float) -> int:
     project = read_project(file)
     if project.manifest.gpu.device == "none":
         raise TargetError("there is nothing to calibrate on the CPU: no driver says what a process holds")
-    client = compose.connect(os.environ)
+    client = up.connect(os.environ)
     _refuse_running(project, client)
     plan = _fresh_plan(project)
     write(project.folder / COMPOSE, rendered_from(project, plan), force=False)
@@ -49,7 +50,7 @@ def run(output: Output, file: Path, timeout: float) -> int:
 
 def _refuse_running(project: Project, client: DockerClient) -> None:
     """A worker is measured alone."""
-    running = [one.service for one in compose.status(project.manifest.name, client) if one.state == "running"]
+    running = [one.service for one in up.status(project.manifest.name, client) if one.state == "running"]
     if running:
         raise TargetError(
             Problem(f"{', '.join(running)} of {project.manifest.name} run", "needed: `monogpu-kit down` first")
@@ -107,7 +108,7 @@ def _measure(
     name = project.manifest.name
     try:
         with Watcher(output.progress()) as watch:
-            compose.up(project.folder, client, os.environ, watch, timeout, only=(share.service,))
+            up.up(project.folder, client, os.environ, watch, timeout, only=(share.service,))
         container = inside.container_of(client, name, share.service)
         rest = _held(project, client, share.service)
         task = share.model.task
@@ -123,9 +124,9 @@ def _measure(
             asked = counts["done"] + counts["failed"]
             output.say(f"  {counts['failed']} of {asked} requests failed: {counts['first_failure']}")
         loaded = _held(project, client, share.service)
-        log = "\n".join(compose.logs(name, client, share.service, tail=10_000))
+        log = "\n".join(up.logs(name, client, share.service, tail=10_000))
     finally:
-        compose.down(name, client)
+        up.down(name, client)
     return _locked(client, plan, share, rest, loaded, log)
 
 

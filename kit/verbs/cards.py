@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 
+from kit.compose import held, up
+from kit.compose.client import is_local
 from kit.errors import TargetError
 from kit.gpu import Gpu
-from kit.targets import compose, held
-from kit.targets.engine import is_local
 from kit.verbs.inputs import Project, choose_gpu, is_live
 
 
@@ -18,7 +18,7 @@ def for_plan(project: Project, asked: str | None) -> Gpu:
     if not is_live(project, asked):
         return gpu
     with suppress(TargetError):
-        client = compose.connect(os.environ)
+        client = up.connect(os.environ)
         if is_local(client):
             return held.apart_from(client, own_name(project), gpu)
     return gpu

@@ -9,6 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kit import gpu as cards
+from kit.compose import up
+from kit.compose.compose_cli import installed
+from kit.compose.interpolate import dotenv
 from kit.doctor.diagnose import diagnose, sick
 from kit.doctor.finding import Finding
 from kit.doctor.machine import Access, Machine
@@ -17,9 +20,7 @@ from kit.engines import mps
 from kit.errors import ManifestError, ModelFilesError, TargetError
 from kit.facts.hub import read_recorded
 from kit.report.doctor import lines
-from kit.targets import compose, host, probing
-from kit.targets.composecli import installed
-from kit.targets.interpolate import dotenv
+from kit.targets import host, probing
 from kit.verbs.files import read_text
 from kit.verbs.inputs import read_project
 from kit.verbs.output import Output
@@ -75,7 +76,7 @@ def look(needed: Wants, folder: Path) -> tuple[Machine, Wants]:
         needed = replace(needed, card=None)
     machine = _hub(machine, needed)
     try:
-        client = compose.connect(os.environ)
+        client = up.connect(os.environ)
     except TargetError as error:
         problem = error.problems[0]
         said = f"{problem.what}: {problem.needed}" if problem.hint else problem.what

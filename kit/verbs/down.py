@@ -5,17 +5,17 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from kit.compose import up
 from kit.report.watch import Watcher
-from kit.targets import compose
 from kit.verbs.inputs import read_project
 from kit.verbs.output import Output
 
 
 def run(output: Output, file: Path, volumes: bool) -> int:
     project = read_project(file)
-    client = compose.connect(os.environ)
+    client = up.connect(os.environ)
     with Watcher(output.progress()) as watch:
-        done = compose.down(project.manifest.name, client, watch, volumes=volumes)
+        done = up.down(project.manifest.name, client, watch, volumes=volumes)
     if output.as_json:
         output.json({"project": project.manifest.name, "removed": [{"verb": d.verb, "name": d.name} for d in done]})
     elif not done:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from kit.targets import compose
+from kit.compose import up
 from kit.targets.looking import why
 from kit.verbs.inputs import read_project
 from kit.verbs.output import Output
@@ -13,8 +13,8 @@ from kit.verbs.output import Output
 
 def run(output: Output, file: Path, name: str, follow: bool, tail: int) -> int:
     project = read_project(file).manifest.name
-    client = compose.connect(os.environ)
-    for line in compose.logs(project, client, name, follow=follow, tail=tail):
+    client = up.connect(os.environ)
+    for line in up.logs(project, client, name, follow=follow, tail=tail):
         output.print(line)
     found = None if follow else why(client, project, name)
     if found:

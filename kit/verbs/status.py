@@ -7,11 +7,11 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from kit.compose import up
 from kit.errors import VerificationError
 from kit.gpu import Gpu, GpuError
 from kit.report.status import NARROW, lines
 from kit.status import Load, Status, as_json, by_name
-from kit.targets import compose
 from kit.targets.looking import look
 from kit.verbs.inputs import LIVE, Project, choose_gpu, read_project
 from kit.verbs.output import Output
@@ -21,7 +21,7 @@ BETWEEN = 1.0  # seconds between the two looks that tokens a second need
 
 def run(output: Output, file: Path, watch: bool, interval: float) -> int:
     project = read_project(file)
-    client = compose.connect(os.environ)
+    client = up.connect(os.environ)
 
     def ask(before: Mapping[str, Load]) -> Status:
         return look(client, project.manifest.name, lambda: _card(project), before)

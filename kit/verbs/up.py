@@ -8,6 +8,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kit.compose import drain, held, up
+from kit.compose import exec as inside
+from kit.compose.operation import STARTING, Operation
+from kit.compose.spec import ProjectSpec, ServiceSpec
 from kit.errors import TargetError
 from kit.gpu import Gpu
 from kit.planner.admission import Promise, no_room, wrong_card
@@ -16,9 +20,6 @@ from kit.report.watch import Watcher
 from kit.routers.drain_state import lacking
 from kit.stack import labels
 from kit.stack.render import Rendered, is_ours
-from kit.targets import compose, held, inside, routing
-from kit.targets.spec import ProjectSpec, ServiceSpec
-from kit.targets.steps import STARTING, Operation
 from kit.verbs import cards
 from kit.verbs.files import read_text
 from kit.verbs.inputs import LIVE, Project, choose_gpu, planned_for, read_project
@@ -45,10 +46,10 @@ def run(
     output: Output, file: Path, gpu: str | None, verify: bool, timeout: float, dry_run: bool, prune: bool = False
 ) -> int:
     project = read_project(file)
-    session = Session(output, project, compose.connect(os.environ), gpu)
-    routing.mend(project.folder)
+    session = Session(output, project, up.connect(os.environ), gpu)
+    drain.mend(project.folder)
     printed = _to_print(session)
-    walk, operations = compose.decide(project.folder, session.client, os.environ, printed=printed, prune=prune)
+    walk, operations = up.decide(project.folder, session.client, os.environ, printed=printed, prune=prune)
     spec = walk.project
     card = _admit(session, spec, operations)
     if dry_run:
@@ -58,7 +59,7 @@ def run(
         for name in write(project.folder / COMPOSE, printed, force=False):
             output.say(f"wrote {name}")
     with Watcher(output.progress()) as watch:
-        done = compose.perform(replace(walk, watch=watch, timeout=timeout), operations, _room(session, spec, card))
+        done = up.perform(replace(walk, watch=watch, timeout=timeout), operations, _room(session, spec, card))
     footprints = _footprints(session, spec, card)
     _warn(output, footprints)
     report: dict[str, Any] = {
@@ -81,7 +82,7 @@ def run(
 def pending(output: Output, project: Project, client: DockerClient) -> tuple[Operation, ...]:
     """What `up` would begin or end now. Nothing is changed."""
     printed = _to_print(Session(output, project, client, None))
-    _, operations = compose.decide(project.folder, client, os.environ, printed=printed)
+    _, operations = up.decide(project.folder, client, os.environ, printed=printed)
     return tuple(one for one in operations if one.verb in (*STARTING, *ENDING))
 
 

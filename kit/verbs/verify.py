@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kit.compose import up
 from kit.errors import Problem, TargetError, VerificationError
-from kit.targets import compose
 from kit.verbs.inputs import read_project
 from kit.verbs.output import Output
 
@@ -33,8 +33,8 @@ def check(output: Output, file: Path, url: str | None) -> tuple[int, dict[str, A
     from kit import verify
 
     folder = read_project(file).folder
-    client = None if url else compose.connect(os.environ)
-    patience = _patience(compose.project_name(folder, os.environ), client) if client else LEAST_PATIENCE
+    client = None if url else up.connect(os.environ)
+    patience = _patience(up.project_name(folder, os.environ), client) if client else LEAST_PATIENCE
     with output.progress().status("asking every name"):
         found = verify.run(folder, os.environ, url, client, patience=patience)
     if not output.as_json:
@@ -47,7 +47,7 @@ def _patience(project: str, client: DockerClient) -> float:
     by one, an old one knows them. Raises TargetError without a router; a worker that is not there is a finding."""
     from kit.verify import PATIENCE
 
-    running = [one for one in compose.status(project, client) if one.state == "running"]
+    running = [one for one in up.status(project, client) if one.state == "running"]
     router = next((one for one in running if one.role == "router"), None)
     if router is None:
         what = f"the router of {project} does not run" if running else f"nothing of {project} runs"

@@ -11,13 +11,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kit.compose import up
+from kit.compose.spec import ProjectSpec, ServiceSpec
+from kit.compose.wait import CLOCK, Clock
 from kit.errors import Problem, TargetError
 from kit.routers.smg import KEY_FILE
 from kit.stack.labels import ROLE, probes_of
 from kit.stack.model import Probe
-from kit.targets import compose
-from kit.targets.spec import ProjectSpec, ServiceSpec
-from kit.targets.wait import CLOCK, Clock
 from kit.verify import here
 from kit.verify.asking import Asker
 from kit.verify.results import Check, Verification
@@ -49,7 +49,7 @@ def run(
     also what only this host can tell. Raises TargetError when the file cannot be read."""
     import httpx
 
-    project = compose.read(folder, environ)
+    project = up.read(folder, environ)
     at = (url or url_of(project)).rstrip("/").removesuffix("/v1")
     probes = probes_from(project)
     timeout = httpx.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from kit.targets.wait import Clock
+from kit.compose.wait import Clock
 from kit.verify import judge
 from kit.verify import tensors as of_tensors
 from kit.verify.judge import Verdict

@@ -6,10 +6,11 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
+from kit.compose import up
+from kit.compose.ps import ServiceStatus
+from kit.compose.spec import ProjectSpec
 from kit.stack.model import Probe
-from kit.targets import compose, looking
-from kit.targets.running import ServiceStatus
-from kit.targets.spec import ProjectSpec
+from kit.targets import looking
 from kit.verify import judge
 from kit.verify.asking import Asker
 from kit.verify.judge import Verdict
@@ -25,7 +26,7 @@ WORKER_PORT = 8000
 def ailing(project: ProjectSpec, probes: tuple[Probe, ...], client: DockerClient) -> dict[str, str]:
     """Workers that cannot serve now -> why, with the mend where their log tells it. Of one that only starts, and of a
     name that a replica serves, nothing is said: they are asked."""
-    running = compose.status(project.name, client)
+    running = up.status(project.name, client)
     unwell = {each.service: words for each in running if (words := _unwell(each))}
     served = {name for each in running if each.role == "worker" and each.service not in unwell for name in each.names}
     found = {probe.service for probe in probes if probe.service in unwell and probe.name not in served}
@@ -47,7 +48,7 @@ def _why(project: ProjectSpec, client: DockerClient, service: str) -> str:
 
 def ports(project: ProjectSpec, probes: tuple[Probe, ...], client: DockerClient, asker: Asker) -> Iterator[Check]:
     """That the router alone is published, and that no worker answers on this host."""
-    running = compose.status(project.name, client)
+    running = up.status(project.name, client)
     open_ports = {port.port: each.service for each in running if each.role != "router" for port in each.ports}
     yield check(asker, "published ports", "are the router's alone", lambda: _published(open_ports))
     names = {probe.name for probe in probes}

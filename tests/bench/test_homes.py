@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kit.bench.homes import at_home
+from kit.compose.load import project
+from kit.compose.spec import MountSpec, ProjectSpec
 from kit.memory.bill import Plan
 from kit.stack.model import assemble
 from kit.stack.render import Rendered, render
-from kit.targets.composefile import project
-from kit.targets.spec import MountSpec, ProjectSpec
 from kit.verbs.inputs import planned, read_project
 from tests.strategies import model, plan, plans, share
 from tests.typed import EXAMPLES

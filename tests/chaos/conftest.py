@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kit.targets import compose
+from kit.compose import up
 from tests.chaos.stacks import ENGINE, Stack, running
 from tests.chaos.table import Row, lines, record
 
@@ -32,7 +32,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[DockerClient]:
-    found = compose.connect(os.environ)
+    found = up.connect(os.environ)
     found.images.get(ENGINE)
     yield found
     found.close()

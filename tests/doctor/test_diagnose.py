@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kit.compose.observed import Publication
 from kit.doctor import machine as machines
 from kit.doctor.card import cuda_of
 from kit.doctor.diagnose import diagnose, sick
@@ -21,7 +22,6 @@ from kit.gpu import Process
 from kit.manifest.model import Manifest
 from kit.targets import probing
 from kit.targets.listeners import Listener
-from kit.targets.snapshot import Publication
 from kit.units import GIB, MIB
 from tests.doctor.machines import CARD, ENGINE, MACHINE, SMG, VLLM, WANTS
 from tests.planning import FACTS

@@ -12,11 +12,11 @@ from uuid import uuid4
 
 import pytest
 
-from kit.targets import compose
-from kit.targets.events import Event
-from kit.targets.observe import containers
-from kit.targets.snapshot import Container
-from kit.targets.wait import Clock
+from kit.compose import up as compose
+from kit.compose.events import Event
+from kit.compose.observe import containers
+from kit.compose.observed import Container
+from kit.compose.wait import Clock
 
 if TYPE_CHECKING:
     from docker import DockerClient

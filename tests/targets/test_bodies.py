@@ -6,8 +6,8 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-from kit.targets.bodies import changed_keys, container_body, container_labels, digests_label, endpoint
-from kit.targets.composefile import project
+from kit.compose.create_request import changed_keys, container_body, container_labels, digests_label, endpoint
+from kit.compose.load import project
 from tests.conftest import ROOT
 
 TEXT = """

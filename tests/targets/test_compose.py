@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
+from kit.compose import up
+from kit.compose.compose_cli import Compose
+from kit.compose.events import Event, Ready, Retrying, Started, Waiting
 from kit.errors import TargetError
-from kit.targets import compose
-from kit.targets.composecli import Compose
-from kit.targets.events import Event, Ready, Retrying, Started, Waiting
 from tests.targets.conftest import Project
 
 pytestmark = pytest.mark.docker
@@ -104,10 +104,10 @@ def test_either_takes_down_what_the_other_made(project: Project) -> None:
     project.compose("down", "-v")
     assert leftovers(project) == []
     project.compose("up", "-d", "--wait")
-    done = compose.down(project.name, project.client, volumes=True)
+    done = up.down(project.name, project.client, volumes=True)
     assert [d.verb for d in done] == ["remove", "remove network", "remove volume"]
     assert leftovers(project) == []
-    assert compose.down(project.name, project.client) == ()
+    assert up.down(project.name, project.client) == ()
 
 
 def leftovers(project: Project) -> list[str]:
@@ -123,7 +123,7 @@ def leftovers(project: Project) -> list[str]:
 def test_down_keeps_volumes_unless_asked(project: Project) -> None:
     project.write(service("chat", 600, 'volumes: ["cache:/cache"]'), "volumes: {cache: }")
     project.up()
-    compose.down(project.name, project.client)
+    up.down(project.name, project.client)
     assert leftovers(project) == [f"{project.name}_cache"]
 
 
@@ -246,7 +246,7 @@ def test_a_walk_that_was_interrupted_is_taken_up_by_the_next(project: Project) -
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        compose.up(project.folder, project.client, project.environ, interrupt)
+        up.up(project.folder, project.client, project.environ, interrupt)
     before = project.ids()
     assert list(before) == ["chat"]
     assert [(s.name, s.verb) for s in project.up().services] == [("chat", "keep"), ("embed", "create")]
@@ -402,7 +402,7 @@ def test_status_tells_what_runs_in_boot_order(project: Project) -> None:
     router = service("router", 600, after("chat"), published(port), check=None)
     project.write(stack(service("chat", 600, labels), router))
     project.up()
-    chat, front = compose.status(project.name, project.client)
+    chat, front = up.status(project.name, project.client)
     assert (chat.service, chat.state, chat.health, chat.role, chat.names) == (
         "chat",
         "running",
@@ -411,7 +411,7 @@ def test_status_tells_what_runs_in_boot_order(project: Project) -> None:
         ("chat", "code"),
     )
     assert (front.service, front.health, [p.port for p in front.ports]) == ("router", None, [port])
-    assert compose.status(f"{project.name}-none", project.client) == ()
+    assert up.status(f"{project.name}-none", project.client) == ()
 
 
 def test_logs_are_found_by_service_and_by_the_names_that_clients_ask_for(project: Project) -> None:
@@ -419,9 +419,9 @@ def test_logs_are_found_by_service_and_by_the_names_that_clients_ask_for(project
     project.write(service("chat", "print('one'); print('two'); time.sleep(600)", labels))
     project.up()
     for name in ("chat", "code", f"{project.name}-chat-1"):
-        assert list(compose.logs(project.name, project.client, name)) == ["one", "two"]
-    assert list(compose.logs(project.name, project.client, "chat", tail=1)) == ["two"]
-    error = refused(lambda: compose.logs(project.name, project.client, "chta"))
+        assert list(up.logs(project.name, project.client, name)) == ["one", "two"]
+    assert list(up.logs(project.name, project.client, "chat", tail=1)) == ["two"]
+    error = refused(lambda: up.logs(project.name, project.client, "chta"))
     assert "did you mean chat?" in str(error)
 
 

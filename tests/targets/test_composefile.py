@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from kit.compose.load import project, project_name
+from kit.compose.spec import Dependency, MountSpec, NetworkUse, PortSpec, ProjectSpec, ServiceSpec
 from kit.errors import TargetError
-from kit.targets.composefile import project, project_name
-from kit.targets.spec import Dependency, MountSpec, NetworkUse, PortSpec, ProjectSpec, ServiceSpec
 from tests.conftest import ROOT
 
 FILE = Path("/srv/assistants/docker-compose.yaml")

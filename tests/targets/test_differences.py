@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kit.targets.differences import command_words
+from kit.compose.differences import command_words
 
 BEFORE = ("org/model", "--max-model-len", "1024", "--enforce-eager", "--sizes", "1", "2")
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from kit.targets import bodies, compose
-from kit.targets.execute import make, prepare
+from kit.compose import create_request, up
+from kit.compose.execute import make, prepare
 from tests.conftest import ROOT
 from tests.targets.conftest import IMAGE, Project
 
@@ -110,7 +110,7 @@ EXAMPLES = sorted(ROOT.glob("compose/*/docker-compose.yaml"))
 # DNSNames appear with a second network; a short mount's Mode says that it was written short.
 NOT_COMPARED = {
     "Id", "Created", "State", "ResolvConfPath", "HostnamePath", "HostsPath", "LogPath", "GraphDriver", "DNSNames",
-    "CreatedAt", "Mountpoint", "IPAM", "Mode", bodies.DIGESTS, bodies.VERSION,
+    "CreatedAt", "Mountpoint", "IPAM", "Mode", create_request.DIGESTS, create_request.VERSION,
 }  # fmt: skip
 UNORDERED = {"Env", "Aliases", "Mounts", "Ulimits"}
 
@@ -121,7 +121,9 @@ def settled(attrs: dict[str, Any]) -> dict[str, str]:
     asked = {key: value for key, value in attrs["HostConfig"].items() if key not in ("Binds", "Mounts")}
     named = attrs["Config"]["Hostname"] != attrs["Id"][:12]
     labels = dict(attrs["Config"]["Labels"])
-    labels[bodies.DEPENDS_ON] = sorted(labels[bodies.DEPENDS_ON].split(","))  # Compose has no order of its own
+    labels[create_request.DEPENDS_ON] = sorted(
+        labels[create_request.DEPENDS_ON].split(",")
+    )  # Compose has no order of its own
     config = {key: value for key, value in attrs["Config"].items() if key != "Hostname" or named}
     return flat(attrs | {"HostConfig": asked, "Config": config | {"Labels": labels}})
 
@@ -154,7 +156,7 @@ def created_by_compose(project: Project) -> dict[str, dict[str, Any]]:
 
 def created_by_the_kit(project: Project) -> dict[str, dict[str, Any]]:
     """As `up` makes them; they would need a card to start."""
-    walk, operations = compose.decide(project.folder, project.client, project.environ)
+    walk, operations = up.decide(project.folder, project.client, project.environ)
     prepare(walk, operations)
     for service in walk.project.services:
         make(walk, service)
@@ -167,14 +169,14 @@ def inspected(project: Project) -> dict[str, dict[str, Any]]:
 
 def beside(project: Project) -> dict[str, Any]:
     """The networks and volumes, as the Engine has them."""
-    ours: Any = {"label": f"{bodies.PROJECT}={project.name}"}
+    ours: Any = {"label": f"{create_request.PROJECT}={project.name}"}
     found = project.client.networks.list(filters=ours) + project.client.volumes.list(filters=ours)
     return {each.name: flat(each.attrs | {"Containers": None, "Status": None}) for each in found}
 
 
 def must_make_the_same(project: Project) -> None:
     theirs, their_surroundings = created_by_compose(project), beside(project)
-    compose.down(project.name, project.client, volumes=True)
+    up.down(project.name, project.client, volumes=True)
     ours, our_surroundings = created_by_the_kit(project), beside(project)
     assert set(ours) == set(theirs) != set()
     for name, attrs in theirs.items():
@@ -196,21 +198,21 @@ def test_the_examples_are_made_as_compose_makes_them(projects: Callable[[], Proj
         text = re.sub(r"(published:) .*", r'\1 "0"', text)
         for source in re.findall(r'source: "(\./[^"]+)"', text):
             (project.folder / source).mkdir(parents=True, exist_ok=True)
-        (project.folder / compose.FILE).write_text(text)
+        (project.folder / up.FILE).write_text(text)
         must_make_the_same(project)
         # The Engine has addresses for some thirty networks in all.
-        compose.down(project.name, project.client, volumes=True)
+        up.down(project.name, project.client, volumes=True)
 
 
 def test_the_comparison_sees_a_difference(both: Project) -> None:
     before = created_by_compose(both)
-    compose.down(both.name, both.client, volumes=True)
+    up.down(both.name, both.client, volumes=True)
     both.write(SERVICES.replace("shm_size: 1073741824", "shm_size: 67108864"), MORE)
     after = created_by_the_kit(both)
     assert settled(after["router"]) == settled(before["router"])
     differing = set(settled(after["worker"]).items() - settled(before["worker"]).items())
     assert {key for key, _ in differing} == {
-        "HostConfig ShmSize", f"Config Labels {bodies.CONFIG_HASH}",
+        "HostConfig ShmSize", f"Config Labels {create_request.CONFIG_HASH}",
     }  # fmt: skip
 
 

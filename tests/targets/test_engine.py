@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from kit.compose.client import connect, refused, told
 from kit.errors import TargetError
-from kit.targets.engine import connect, refused, told
 
 
 def said(environ: dict[str, str]) -> str:
@@ -41,7 +41,7 @@ def test_an_address_that_is_none_is_said() -> None:
 
 
 def test_a_user_who_may_not_is_told_how_to_become_one_who_may() -> None:
-    from kit.targets.engine import unreachable
+    from kit.compose.client import unreachable
 
     words = "Error while fetching server API version: ('Connection aborted.', PermissionError(13, 'Permission denied'))"
     assert "usermod -aG docker $USER" in str(unreachable(words))

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from kit.targets.composefile import project
-from kit.targets.judge import Verdict, judge, may_begin, usual_seconds
-from kit.targets.snapshot import Container
+from kit.compose.load import project
+from kit.compose.observed import Container
+from kit.compose.readiness import Verdict, judge, may_begin, usual_seconds
 
 TEXT = """
 services:

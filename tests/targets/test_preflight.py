@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from kit.targets.composefile import project
+from kit.compose.load import project
+from kit.compose.observed import Network, Publication, Snapshot
+from kit.compose.preflight import refusals
 from kit.targets.listeners import Listener
-from kit.targets.preflight import refusals
-from kit.targets.snapshot import Network, Publication, Snapshot
 
 TEXT = """
 name: p

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from kit.compose.compose_cli import installed
 from kit.diagnostics.docker_errors import explain
 from kit.doctor.machine import Image, Ours
 from kit.errors import TargetError
 from kit.targets import probing
-from kit.targets.composecli import installed
 from tests.targets.conftest import IMAGE, Project
 
 if TYPE_CHECKING:

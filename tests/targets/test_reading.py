@@ -7,28 +7,28 @@ from pathlib import Path
 
 import pytest
 
+from kit.compose import up
+from kit.compose.compose_cli import Compose, ask
 from kit.errors import TargetError
-from kit.targets import compose
-from kit.targets.composecli import Compose, ask
 
 FILE = 'name: p\nservices: {chat: {image: "${IMAGE:-x:1}", environment: {KEY: "${KEY:?the key}"}}}\n'
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    (tmp_path / compose.FILE).write_text(FILE)
+    (tmp_path / up.FILE).write_text(FILE)
     return tmp_path
 
 
 def refusal(folder: Path, environ: dict[str, str]) -> str:
     with pytest.raises(TargetError) as caught:
-        compose.read(folder, environ)
+        up.read(folder, environ)
     return str(caught.value)
 
 
 def test_variables_come_from_the_environment_and_from_the_file_beside_it(folder: Path) -> None:
     (folder / ".env").write_text("IMAGE=beside:1\nKEY=beside\n")
-    chat = compose.read(folder, {"KEY": "outside"}).service("chat")
+    chat = up.read(folder, {"KEY": "outside"}).service("chat")
     assert (chat.image, chat.environment) == ("beside:1", ("KEY=outside",))
 
 
@@ -37,7 +37,7 @@ def test_a_secret_that_is_not_set_is_named_with_its_words(folder: Path) -> None:
 
 
 def test_the_project_is_known_without_its_secrets(folder: Path) -> None:
-    assert compose.project_name(folder, {}) == "p"
+    assert up.project_name(folder, {}) == "p"
 
 
 def test_a_folder_without_a_file_says_how_to_print_one(tmp_path: Path) -> None:
@@ -45,7 +45,7 @@ def test_a_folder_without_a_file_says_how_to_print_one(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_no_text_is_said(folder: Path) -> None:
-    (folder / compose.FILE).write_bytes(b"name: \xff\xfe")
+    (folder / up.FILE).write_bytes(b"name: \xff\xfe")
     assert "cannot be read" in refusal(folder, {"KEY": "k"})
 
 
@@ -54,7 +54,7 @@ def test_a_broken_env_file_is_said(folder: Path) -> None:
     assert ".env cannot be read; line 1 is not NAME=value" in refusal(folder, {"KEY": "k"})
 
 
-@pytest.mark.parametrize("name", compose.OVERRIDES)
+@pytest.mark.parametrize("name", up.OVERRIDES)
 def test_an_override_beside_it_that_compose_would_read_is_not_passed_over(name: str, folder: Path) -> None:
     (folder / name).write_text("services: {}\n")
     assert f"{name} lies beside docker-compose.yaml" in refusal(folder, {"KEY": "k"})
@@ -63,8 +63,8 @@ def test_an_override_beside_it_that_compose_would_read_is_not_passed_over(name: 
 def test_the_file_is_labelled_as_compose_labels_it(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (folder / "link").symlink_to(folder)
     monkeypatch.chdir(folder)
-    assert compose.read(Path("link"), {"KEY": "k"}).file == folder / "link" / compose.FILE
-    assert compose.read(Path("link/.."), {"KEY": "k"}).file == folder / compose.FILE
+    assert up.read(Path("link"), {"KEY": "k"}).file == folder / "link" / up.FILE
+    assert up.read(Path("link/.."), {"KEY": "k"}).file == folder / up.FILE
 
 
 def program(folder: Path, text: str) -> dict[str, str]:
@@ -78,15 +78,15 @@ def program(folder: Path, text: str) -> dict[str, str]:
 
 def test_compose_is_asked_for_its_version_and_hashes(folder: Path) -> None:
     answers = 'case "$*" in *--short) echo v2.26.1;; *config*) echo "chat abc"; echo "router def";; esac'
-    said = ask(folder / compose.FILE, "", program(folder, answers))
+    said = ask(folder / up.FILE, "", program(folder, answers))
     assert said == Compose("2.26.1", {"chat": "abc", "router": "def"})
 
 
 def test_a_file_that_compose_refuses_has_no_hashes(folder: Path) -> None:
     answers = 'case "$*" in *--short) echo 2.26.1;; *) echo bad >&2; exit 15;; esac'
-    assert ask(folder / compose.FILE, "", program(folder, answers)) == Compose("2.26.1")
+    assert ask(folder / up.FILE, "", program(folder, answers)) == Compose("2.26.1")
 
 
 def test_a_machine_without_compose_has_none(folder: Path, tmp_path: Path) -> None:
-    assert ask(folder / compose.FILE, "", {"PATH": str(tmp_path)}) == Compose()
-    assert ask(folder / compose.FILE, "", program(folder, "exit 1")) == Compose()
+    assert ask(folder / up.FILE, "", {"PATH": str(tmp_path)}) == Compose()
+    assert ask(folder / up.FILE, "", program(folder, "exit 1")) == Compose()

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kit.targets import bodies
-from kit.targets.composefile import project
-from kit.targets.reconcile import reconcile, stop_order
-from kit.targets.snapshot import Container, Network, Snapshot
-from kit.targets.spec import ProjectSpec
-from kit.targets.steps import SERVICE_VERBS
+from kit.compose import create_request
+from kit.compose.load import project
+from kit.compose.observed import Container, Network, Snapshot
+from kit.compose.operation import SERVICE_VERBS
+from kit.compose.reconcile import reconcile, stop_order
+from kit.compose.spec import ProjectSpec
 
 FILE = Path("/srv/p/docker-compose.yaml")
 TEXT = """
@@ -49,7 +49,7 @@ NETWORKS = (Network("p_default", True, "p"), Network("p_edge", False, "p"))
 def container(name: str, of: ProjectSpec = WANTED, /, **more: Any) -> Container:
     """The container of a service as the kit makes it, running."""
     service = of.service(name)
-    labels = bodies.container_labels(of, service, IMAGES[service.image], f"hash-{name}", "2.26.1")
+    labels = create_request.container_labels(of, service, IMAGES[service.image], f"hash-{name}", "2.26.1")
     found = Container(
         id=f"id-{name}",
         name=service.container,
@@ -154,7 +154,7 @@ def test_work_that_was_done_is_done_again_only_when_it_failed() -> None:
 
 
 def test_what_compose_made_is_kept_when_compose_says_so() -> None:
-    theirs = {k: v for k, v in (ALL[1].labels or {}).items() if k != bodies.DIGESTS}
+    theirs = {k: v for k, v in (ALL[1].labels or {}).items() if k != create_request.DIGESTS}
     assert decided(but("big", labels=theirs), big="hash-big") == KEPT
     assert decided(but("big", labels=theirs), big="other") == changed("replace big: its settings changed")
     assert decided(but("big", labels=theirs)) == changed(
@@ -163,7 +163,7 @@ def test_what_compose_made_is_kept_when_compose_says_so() -> None:
 
 
 def test_either_hash_is_enough_so_that_a_newer_kit_or_compose_restarts_nothing() -> None:
-    foreign = {**(ALL[1].labels or {}), bodies.DIGESTS: "command=0000"}
+    foreign = {**(ALL[1].labels or {}), create_request.DIGESTS: "command=0000"}
     assert decided(but("big", labels=foreign), big="hash-big") == KEPT
     assert decided(RUNNING, big="a newer compose has other hashes") == KEPT
 

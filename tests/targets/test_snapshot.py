@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kit.targets.snapshot import Publication, container, moment, publications
+from kit.compose.observed import Publication, container, moment, publications
 
 INSPECTED: dict[str, Any] = {
     "Id": "abc",

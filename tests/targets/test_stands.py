@@ -12,12 +12,12 @@ import pytest
 
 from kit.bench.records import Stood
 from kit.bench.trials import AS_GIVEN, Stand
+from kit.compose import up
+from kit.compose.events import Watch, unwatched
+from kit.compose.wait import Clock
 from kit.errors import TargetError
 from kit.manifest.model import Manifest
-from kit.targets import compose
-from kit.targets.events import Watch, unwatched
 from kit.targets.stands import Ground, Place
-from kit.targets.wait import Clock
 from tests.planning import model
 from tests.typed import ROOT
 
@@ -97,7 +97,7 @@ def with_volumes(example: str, engine: Volumes) -> Ground:
     """A ground whose other stacks are an example's, under its name."""
     folder = ROOT / "compose" / example
     place = Place(
-        compose.read(folder, {}).name, folder, folder, lambda: None, lambda stand, folder: None, lambda folder: None
+        up.read(folder, {}).name, folder, folder, lambda: None, lambda stand, folder: None, lambda folder: None
     )
     return Ground(cast(Any, engine), {}, place, cast(Any, None), watching, 60)
 

@@ -9,13 +9,13 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kit.compose import create_request
+from kit.compose.load import project
+from kit.compose.observed import Container, Network, Snapshot
+from kit.compose.operation import Operation
+from kit.compose.reconcile import reconcile
+from kit.compose.spec import ProjectSpec
 from kit.stack import labels as kit_labels
-from kit.targets import bodies
-from kit.targets.composefile import project
-from kit.targets.reconcile import reconcile
-from kit.targets.snapshot import Container, Network, Snapshot
-from kit.targets.spec import ProjectSpec
-from kit.targets.steps import Operation
 
 FILE = Path("/srv/p/docker-compose.yaml")
 NAMES = ("chat", "embed", "other")
@@ -53,7 +53,7 @@ def _container(of: ProjectSpec, name: str, images: dict[str, str], status: str) 
     image = images[service.image]
     return Container(
         f"id-{name}", service.container, name, 1, image, status, "healthy" if status == "running" else None,
-        labels={**dict(service.labels), **bodies.container_labels(of, service, image, None, "2.26.1")},
+        labels={**dict(service.labels), **create_request.container_labels(of, service, image, None, "2.26.1")},
         networks=frozenset(of.network(use.network).name for use in service.networks) or frozenset({"none"}),
     )  # fmt: skip
 

@@ -10,9 +10,9 @@ import pytest
 from kit.bench.experiments import EXPERIMENTS
 from kit.bench.records import Began
 from kit.bench.trials import AS_GIVEN, EFFORTS, Effort
+from kit.compose.operation import Operation
 from kit.errors import TargetError
 from kit.gpu import from_size, host
-from kit.targets.steps import Operation
 from kit.units import GIB
 from kit.verbs.bench import Options, as_before, effort_of, refuse_changes, that_plans, without_restart
 from kit.verbs.inputs import choose_gpu, read_project

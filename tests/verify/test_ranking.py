@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from kit.compose.load import project
 from kit.stack.model import Probe
-from kit.targets.composefile import project
 from kit.verify import url_of
 from tests.verify.test_verify import Answer, Router, ask, failing
 

@@ -11,11 +11,11 @@ from typing import Any
 import httpx
 import pytest
 
+from kit.compose.load import project
+from kit.compose.spec import ProjectSpec
+from kit.compose.wait import Clock
 from kit.errors import TargetError
 from kit.stack.model import Probe
-from kit.targets.composefile import project
-from kit.targets.spec import ProjectSpec
-from kit.targets.wait import Clock
 from kit.verify import Check, Verification, key_of, probes_from, run, url_of, verify
 
 PROBES = (

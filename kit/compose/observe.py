@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kit.targets import bodies as labels
-from kit.targets.snapshot import Container, Network, Snapshot, container, publications
-from kit.targets.spec import ProjectSpec
+from kit.compose import create_request as labels
+from kit.compose.observed import Container, Network, Snapshot, container, publications
+from kit.compose.spec import ProjectSpec
 
 if TYPE_CHECKING:
     from docker import DockerClient

@@ -12,24 +12,24 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kit.compose import drain, load
+from kit.compose.client import connect, is_local, told
+from kit.compose.compose_cli import Ask, ask
+from kit.compose.events import Watch, unwatched
+from kit.compose.execute import ServiceResult, execute
+from kit.compose.interpolate import dotenv
+from kit.compose.observe import observe
+from kit.compose.observed import Snapshot
+from kit.compose.operation import Operation
+from kit.compose.preflight import refusals
+from kit.compose.ps import ServiceStatus, down, logs, status
+from kit.compose.readiness import usual_seconds
+from kit.compose.reconcile import reconcile
+from kit.compose.spec import ProjectSpec, ServiceSpec
+from kit.compose.wait import CLOCK, Clock, Gate, Walk
 from kit.errors import Problem, TargetError
 from kit.stack.render import Rendered
-from kit.targets import composefile, routing
-from kit.targets.composecli import Ask, ask
-from kit.targets.engine import connect, is_local, told
-from kit.targets.events import Watch, unwatched
-from kit.targets.execute import ServiceResult, execute
-from kit.targets.interpolate import dotenv
-from kit.targets.judge import usual_seconds
 from kit.targets.listeners import listeners
-from kit.targets.observe import observe
-from kit.targets.preflight import refusals
-from kit.targets.reconcile import reconcile
-from kit.targets.running import ServiceStatus, down, logs, status
-from kit.targets.snapshot import Snapshot
-from kit.targets.spec import ProjectSpec, ServiceSpec
-from kit.targets.steps import Operation
-from kit.targets.wait import CLOCK, Clock, Gate, Walk
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -77,13 +77,13 @@ def _read(folder: Path, environ: Mapping[str, str], given: str | None) -> tuple[
         if (file.parent / name).exists():
             words = "the kit reads one file: move its content, or use `docker compose up`"
             raise TargetError(Problem(f"{name} lies beside {FILE}", words))
-    return composefile.project(content, file, variables(file.parent, environ)), content
+    return load.project(content, file, variables(file.parent, environ)), content
 
 
 def project_name(folder: Path, environ: Mapping[str, str]) -> str:
     """The project of a folder's compose file; secrets that the file demands may be unset. Raises TargetError."""
     file, content = _content(folder)
-    return composefile.project_name(content, file, variables(file.parent, environ))
+    return load.project_name(content, file, variables(file.parent, environ))
 
 
 def up(
@@ -111,7 +111,7 @@ def perform(walk: Walk, operations: tuple[Operation, ...], room: Room = lambda s
     """Does what `decide` decided. `room` says what the memory for a service lacks; "" when it is free. Whatever
     happens, the router's list is whole again afterwards. Raises TargetError at the first failure; what runs stays."""
     name = walk.project.name
-    with told(f"{name} cannot be brought up"), routing.around(walk, operations) as names:
+    with told(f"{name} cannot be brought up"), drain.around(walk, operations) as names:
         gate = Gate(names.close, names.open, room)
         done = execute(replace(walk, gate=gate), operations)
         names.settle()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from kit.targets import bodies as labels
+from kit.compose import create_request as labels
 
 
 @dataclass(frozen=True)

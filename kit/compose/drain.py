@@ -14,18 +14,19 @@ from pathlib import Path
 from typing import Protocol
 
 from kit import status as views
+from kit.compose import drain_smg
+from kit.compose import exec as inside
+from kit.compose.drain_haproxy import Front
+from kit.compose.drain_smg import Listing
+from kit.compose.events import Waiting
+from kit.compose.observe import containers, inspect
+from kit.compose.observed import Container
+from kit.compose.operation import Operation
+from kit.compose.wait import Walk
 from kit.errors import TargetError
 from kit.files import read_text
 from kit.routers import drain_state, haproxy, smg
 from kit.stack import labels as kit_labels
-from kit.targets import inside, listing
-from kit.targets.events import Waiting
-from kit.targets.fronting import Front
-from kit.targets.listing import Listing
-from kit.targets.observe import containers, inspect
-from kit.targets.snapshot import Container
-from kit.targets.steps import Operation
-from kit.targets.wait import Walk
 
 WORKER_PORT = 8000
 LET_GO = 20.0  # seconds that a router may take to read its list again
@@ -140,7 +141,7 @@ def around(walk: Walk, operations: Sequence[Operation]) -> Iterator[Names]:
 
 def mend(folder: Path) -> None:
     """Makes the router's list whole where a walk was killed before it could."""
-    listing.mend(folder / smg.LISTING)
+    drain_smg.mend(folder / smg.LISTING)
 
 
 def _doors(walk: Walk, folder: Path) -> Iterator[Door]:

@@ -6,10 +6,10 @@ import os.path
 from collections.abc import Mapping
 from pathlib import Path
 
+from kit.compose.load_fields import boolean, integer, only, size, text
+from kit.compose.spec import MountSpec, PortSpec, VolumeSpec
+from kit.compose.yaml_node import Node
 from kit.errors import TargetError
-from kit.targets.readers import boolean, integer, only, size, text
-from kit.targets.spec import MountSpec, PortSpec, VolumeSpec
-from kit.targets.tree import Node
 
 _LONG_MOUNT = ("type", "source", "target", "read_only", "bind", "volume", "tmpfs")
 

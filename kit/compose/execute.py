@@ -11,16 +11,16 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
 
-from kit.targets import bodies
-from kit.targets.engine import told
-from kit.targets.events import Did, Kept, Started
-from kit.targets.judge import may_begin
-from kit.targets.observe import image_id, inspect
-from kit.targets.pull import pull
-from kit.targets.snapshot import Container
-from kit.targets.spec import ServiceSpec
-from kit.targets.steps import LAST, SERVICE_VERBS, Operation
-from kit.targets.wait import Begun, Walk, await_room, look
+from kit.compose import create_request
+from kit.compose.client import told
+from kit.compose.events import Did, Kept, Started
+from kit.compose.observe import image_id, inspect
+from kit.compose.observed import Container
+from kit.compose.operation import LAST, SERVICE_VERBS, Operation
+from kit.compose.pull import pull
+from kit.compose.readiness import may_begin
+from kit.compose.spec import ServiceSpec
+from kit.compose.wait import Begun, Walk, await_room, look
 
 UNHEALTHY_GRACE = 10  # seconds
 
@@ -110,11 +110,11 @@ def _before(walk: Walk, op: Operation, container: str) -> tuple[int, datetime | 
 def make(walk: Walk, service: ServiceSpec) -> str:
     """Creates the service's container, without starting it, and returns its id."""
     image = image_id(walk.client, service.image) or ""
-    labels = bodies.container_labels(walk.project, service, image, walk.hashes.get(service.name), walk.version)
-    body = bodies.container_body(walk.project, service, labels)
+    labels = create_request.container_labels(walk.project, service, image, walk.hashes.get(service.name), walk.version)
+    body = create_request.container_body(walk.project, service, labels)
     made = walk.client.api.create_container_from_config(body, service.container)  # type: ignore[no-untyped-call]
     for use in service.networks[1:]:
-        network, place = bodies.endpoint(walk.project, service, use)
+        network, place = create_request.endpoint(walk.project, service, use)
         walk.client.api.connect_container_to_network(made["Id"], network, aliases=place["Aliases"])
     return str(made["Id"])
 
@@ -198,7 +198,7 @@ def _remove_volume(walk: Walk, op: Operation) -> None:
 
 def _create_network(walk: Walk, op: Operation) -> None:
     network = next(each for each in walk.project.networks if each.name == op.name)
-    labels = bodies.network_labels(walk.project, network, walk.version)
+    labels = create_request.network_labels(walk.project, network, walk.version)
     with told(f"the network {op.name} cannot be made"):
         walk.client.api.create_network(
             network.name, driver="bridge", options=dict(network.options), internal=network.internal, labels=labels
@@ -207,7 +207,7 @@ def _create_network(walk: Walk, op: Operation) -> None:
 
 def _create_volume(walk: Walk, op: Operation) -> None:
     volume = next(each for each in walk.project.volumes if each.name == op.name)
-    labels = bodies.volume_labels(walk.project, volume, walk.version)
+    labels = create_request.volume_labels(walk.project, volume, walk.version)
     with told(f"the volume {op.name} cannot be made"):
         walk.client.api.create_volume(volume.name, driver_opts=dict(volume.options), labels=labels)
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from kit import status as views
-from kit.targets.engine import told
-from kit.targets.observe import statistics
+from kit.compose.client import told
+from kit.compose.observe import statistics
 
 if TYPE_CHECKING:
     from docker import DockerClient

@@ -6,9 +6,9 @@ import json
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
+from kit.compose.client import told
+from kit.compose.observe import containers
 from kit.errors import Problem, TargetError
-from kit.targets.engine import told
-from kit.targets.observe import containers
 
 if TYPE_CHECKING:
     from docker import DockerClient

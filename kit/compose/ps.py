@@ -8,14 +8,14 @@ from datetime import datetime
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
+from kit.compose import create_request
+from kit.compose.client import told
+from kit.compose.events import Did, Watch, unwatched
+from kit.compose.observe import containers
+from kit.compose.observed import Container, Publication, publications
+from kit.compose.reconcile import stop_order
 from kit.errors import Problem, TargetError
 from kit.stack import labels as kit_labels
-from kit.targets import bodies
-from kit.targets.engine import told
-from kit.targets.events import Did, Watch, unwatched
-from kit.targets.observe import containers
-from kit.targets.reconcile import stop_order
-from kit.targets.snapshot import Container, Publication, publications
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -47,7 +47,7 @@ class ServiceStatus:
 def status(project: str, client: DockerClient) -> tuple[ServiceStatus, ...]:
     """The project's containers in boot order; () when there are none. Raises TargetError."""
     with told(f"the state of {project} cannot be read"):
-        listed = client.api.containers(all=True, filters={"label": f"{bodies.PROJECT}={project}"})
+        listed = client.api.containers(all=True, filters={"label": f"{create_request.PROJECT}={project}"})
         ports = [port for entry in listed for port in publications(entry)]
         found = tuple(reversed(stop_order(containers(client, project))))
     return tuple(_status(container, ports) for container in found)
@@ -124,7 +124,7 @@ def down(project: str, client: DockerClient, watch: Watch = unwatched, *, volume
         done.append(Did(verb, name, "down"))
         watch(done[-1])
 
-    ours: Any = {"label": f"{bodies.PROJECT}={project}"}
+    ours: Any = {"label": f"{create_request.PROJECT}={project}"}
     for container in _all_containers(client, project):
         with told(f"{container.name} cannot be removed"):
             _remove(client, container, volumes)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kit.targets.spec import MountSpec, NetworkSpec, NetworkUse, ProjectSpec, ServiceSpec, VolumeSpec
+from kit.compose.spec import MountSpec, NetworkSpec, NetworkUse, ProjectSpec, ServiceSpec, VolumeSpec
 
 COMPOSE = "com.docker.compose"
 PROJECT = f"{COMPOSE}.project"

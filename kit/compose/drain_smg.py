@@ -8,10 +8,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kit.compose import exec as inside
 from kit.errors import TargetError
 from kit.files import read_text, write_atomically
 from kit.routers import drain_state
-from kit.targets import inside
 
 if TYPE_CHECKING:
     from docker import DockerClient

@@ -11,12 +11,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from kit.compose.interpolate import MissingVariableError, interpolate
+from kit.compose.load_fields import boolean, only, pairs, text
+from kit.compose.load_service import Surroundings, service
+from kit.compose.spec import NetworkSpec, ProjectSpec, ServiceSpec, VolumeSpec, boot_order
+from kit.compose.yaml_node import Node, entries, fields, map_text, parse
 from kit.errors import Problem, TargetError
-from kit.targets.interpolate import MissingVariableError, interpolate
-from kit.targets.readers import boolean, only, pairs, text
-from kit.targets.servicefile import Surroundings, service
-from kit.targets.spec import NetworkSpec, ProjectSpec, ServiceSpec, VolumeSpec, boot_order
-from kit.targets.tree import Node, entries, fields, map_text, parse
 
 _PROJECT = re.compile(r"[a-z0-9][a-z0-9_-]*")
 

@@ -10,11 +10,11 @@ from collections.abc import Collection, Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from kit.compose import exec as inside
 from kit.errors import TargetError
 from kit.routers import drain_state
 from kit.routers.drain_state import Server
 from kit.routers.haproxy import CONTROL_PORT
-from kit.targets import inside
 
 if TYPE_CHECKING:
     from docker import DockerClient

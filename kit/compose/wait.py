@@ -9,14 +9,14 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from kit.compose.events import Failed, Ready, Retrying, Waiting, Watch
+from kit.compose.observe import inspect
+from kit.compose.observed import Container
+from kit.compose.readiness import Verdict, judge
+from kit.compose.spec import ProjectSpec, ServiceSpec
 from kit.diagnostics.explain import explain, explain_exit
 from kit.diagnostics.pattern import Explanation
 from kit.errors import Problem, TargetError
-from kit.targets.events import Failed, Ready, Retrying, Waiting, Watch
-from kit.targets.judge import Verdict, judge
-from kit.targets.observe import inspect
-from kit.targets.snapshot import Container
-from kit.targets.spec import ProjectSpec, ServiceSpec
 
 if TYPE_CHECKING:
     from docker import DockerClient

@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from kit.targets.snapshot import Container
-from kit.targets.spec import ProjectSpec, ServiceSpec
+from kit.compose.observed import Container
+from kit.compose.spec import ProjectSpec, ServiceSpec
 
 LONGEST_START = 3600.0  # seconds; two services that were started further apart were not started in one walk
 Outcome = Literal["waiting", "ready", "restarted", "failed"]

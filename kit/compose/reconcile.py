@@ -11,14 +11,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
+from kit.compose import create_request as labels
+from kit.compose.differences import command_words
+from kit.compose.networks import must_be_remade, why_remade
+from kit.compose.observed import Container, Snapshot
+from kit.compose.operation import STARTING, Operation, ServiceVerb
+from kit.compose.rolling import in_turn, serve_on
+from kit.compose.spec import NetworkSpec, ProjectSpec, ServiceSpec, boot_order
 from kit.stack import labels as kit_labels
-from kit.targets import bodies as labels
-from kit.targets.differences import command_words
-from kit.targets.networks import must_be_remade, why_remade
-from kit.targets.snapshot import Container, Snapshot
-from kit.targets.spec import NetworkSpec, ProjectSpec, ServiceSpec, boot_order
-from kit.targets.steps import STARTING, Operation, ServiceVerb
-from kit.targets.turns import in_turn, serve_on
 
 TOGETHER = 2.0  # seconds between the starts of what Docker starts at once, after a reboot
 

@@ -12,13 +12,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from kit.compose import load_fields
+from kit.compose.load_fields import Reader, boolean, integer, only, pairs, text, texts, words
+from kit.compose.load_mounts import mount, port
+from kit.compose.spec import Dependency, NetworkSpec, NetworkUse, ServiceSpec, Setting, VolumeSpec
+from kit.compose.yaml_node import Node, entries, items
 from kit.errors import TargetError
 from kit.stack.model import Condition
-from kit.targets import readers
-from kit.targets.places import mount, port
-from kit.targets.readers import Reader, boolean, integer, only, pairs, text, texts, words
-from kit.targets.spec import Dependency, NetworkSpec, NetworkUse, ServiceSpec, Setting, VolumeSpec
-from kit.targets.tree import Node, entries, items
 
 _HOST = "HostConfig"
 SETTINGS: dict[str, tuple[Reader, tuple[str, ...]]] = {
@@ -28,28 +28,28 @@ SETTINGS: dict[str, tuple[Reader, tuple[str, ...]]] = {
     "working_dir": (text, ("WorkingDir",)),
     "hostname": (text, ("Hostname",)),
     "stop_signal": (text, ("StopSignal",)),
-    "stop_grace_period": (readers.seconds, ("StopTimeout",)),
-    "healthcheck": (readers.healthcheck, ("Healthcheck",)),
+    "stop_grace_period": (load_fields.seconds, ("StopTimeout",)),
+    "healthcheck": (load_fields.healthcheck, ("Healthcheck",)),
     "cap_add": (texts, (_HOST, "CapAdd")),
     "cap_drop": (texts, (_HOST, "CapDrop")),
-    "cpus": (readers.cpus, (_HOST, "NanoCpus")),
-    "deploy": (readers.devices, (_HOST, "DeviceRequests")),
-    "extra_hosts": (readers.extra_hosts, (_HOST, "ExtraHosts")),
+    "cpus": (load_fields.cpus, (_HOST, "NanoCpus")),
+    "deploy": (load_fields.devices, (_HOST, "DeviceRequests")),
+    "extra_hosts": (load_fields.extra_hosts, (_HOST, "ExtraHosts")),
     "group_add": (texts, (_HOST, "GroupAdd")),
     "init": (boolean, (_HOST, "Init")),
-    "ipc": (readers.namespace, (_HOST, "IpcMode")),
-    "logging": (readers.logging, (_HOST, "LogConfig")),
-    "mem_limit": (readers.size, (_HOST, "Memory")),
+    "ipc": (load_fields.namespace, (_HOST, "IpcMode")),
+    "logging": (load_fields.logging, (_HOST, "LogConfig")),
+    "mem_limit": (load_fields.size, (_HOST, "Memory")),
     "oom_score_adj": (integer, (_HOST, "OomScoreAdj")),
-    "pid": (readers.namespace, (_HOST, "PidMode")),
+    "pid": (load_fields.namespace, (_HOST, "PidMode")),
     "pids_limit": (integer, (_HOST, "PidsLimit")),
     "read_only": (boolean, (_HOST, "ReadonlyRootfs")),
-    "restart": (readers.restart, (_HOST, "RestartPolicy")),
+    "restart": (load_fields.restart, (_HOST, "RestartPolicy")),
     "runtime": (text, (_HOST, "Runtime")),
     "security_opt": (texts, (_HOST, "SecurityOpt")),
-    "shm_size": (readers.size, (_HOST, "ShmSize")),
-    "tmpfs": (readers.tmpfs, (_HOST, "Tmpfs")),
-    "ulimits": (readers.ulimits, (_HOST, "Ulimits")),
+    "shm_size": (load_fields.size, (_HOST, "ShmSize")),
+    "tmpfs": (load_fields.tmpfs, (_HOST, "Tmpfs")),
+    "ulimits": (load_fields.ulimits, (_HOST, "Ulimits")),
 }
 _STRUCTURE = (
     "image", "container_name", "environment", "labels", "volumes", "network_mode", "networks", "ports", "depends_on",

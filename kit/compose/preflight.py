@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from kit.compose.observed import Snapshot
+from kit.compose.spec import PortSpec, ProjectSpec
 from kit.errors import Problem
 from kit.targets.listeners import Listener
-from kit.targets.snapshot import Snapshot
-from kit.targets.spec import PortSpec, ProjectSpec
 
 EVERYWHERE = ("", "0.0.0.0", "::")
 

@@ -9,9 +9,9 @@ import re
 import shlex
 from collections.abc import Callable, Mapping
 
+from kit.compose.spec import Json
+from kit.compose.yaml_node import Node, fields, items
 from kit.errors import TargetError
-from kit.targets.spec import Json
-from kit.targets.tree import Node, fields, items
 
 Reader = Callable[[Node], Json]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from kit.compose.client import refused, told
+from kit.compose.events import Pulling, Watch
 from kit.errors import Problem, TargetError
-from kit.targets.engine import refused, told
-from kit.targets.events import Pulling, Watch
 
 if TYPE_CHECKING:
     from docker import DockerClient

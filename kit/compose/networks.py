@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kit.targets.snapshot import Snapshot
-from kit.targets.spec import NetworkSpec
+from kit.compose.observed import Snapshot
+from kit.compose.spec import NetworkSpec
 
 
 def must_be_remade(network: NetworkSpec, snapshot: Snapshot) -> bool:

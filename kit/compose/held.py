@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kit import status as views
+from kit.compose import exec as inside
+from kit.compose.client import told
+from kit.compose.observe import statistics
 from kit.gpu import Gpu
-from kit.targets import inside
-from kit.targets.engine import told
-from kit.targets.observe import statistics
 from kit.units import gib
 
 if TYPE_CHECKING:

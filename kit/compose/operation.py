@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from kit.targets.snapshot import Container
+from kit.compose.observed import Container
 
 ServiceVerb = Literal["keep", "create", "replace", "start", "restart", "resume"]
 Verb = (

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
+from kit.compose.observed import Container
+from kit.compose.operation import STARTING, Operation
+from kit.compose.spec import ProjectSpec
 from kit.stack import labels as kit_labels
-from kit.targets.snapshot import Container
-from kit.targets.spec import ProjectSpec
-from kit.targets.steps import STARTING, Operation
 
 TAKES_AWAY = ("replace", "restart")
 
