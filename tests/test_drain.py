@@ -11,7 +11,7 @@ from kit.gpu import Gpu, Process
 from kit.routers import smg
 from kit.routers.drain_state import Server, at_rest, is_part, lacking, let_go, of, servers, taken_up, without
 from kit.stack.model import Route
-from kit.status import Load
+from kit.status.model import Load
 from kit.units import GIB
 
 HOSTS = ("chat", "code.chat", "chat-2", "embed")

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kit import status as views
 from kit.diagnostics.pattern import Explanation
 from kit.report.status import NARROW, lines
-from kit.status import Load, Service, Status
+from kit.status import model as views
+from kit.status.model import Load, Service, Status
 from kit.units import GIB
 
 NOW = datetime(2026, 11, 29, 22, 42, tzinfo=UTC)

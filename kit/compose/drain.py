@@ -13,7 +13,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Protocol
 
-from kit import status as views
 from kit.compose import drain_smg
 from kit.compose import exec as inside
 from kit.compose.drain_haproxy import Front
@@ -27,6 +26,7 @@ from kit.errors import TargetError
 from kit.files import read_text
 from kit.routers import drain_state, haproxy, smg
 from kit.stack import labels as kit_labels
+from kit.status import model as views
 
 WORKER_PORT = 8000
 LET_GO = 20.0  # seconds that a router may take to read its list again

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from kit import status as views
 from kit.compose import exec as inside
 from kit.compose.client import told
 from kit.compose.observe import statistics
 from kit.gpu import Gpu
+from kit.status import model as views
 from kit.units import gib
 
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from kit import status as views
 from kit.compose.client import told
 from kit.compose.observe import statistics
+from kit.status import model as views
 
 if TYPE_CHECKING:
     from docker import DockerClient

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime
 
-from kit.status import Service, Status
+from kit.status.model import Service, Status
 from kit.units import GIB, gib
 
 NARROW = 80

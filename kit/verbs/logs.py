@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from kit.compose import up
-from kit.targets.looking import why
+from kit.status.collect import why
 from kit.verbs.inputs import read_project
 from kit.verbs.output import Output
 

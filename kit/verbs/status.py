@@ -11,8 +11,8 @@ from kit.compose import up
 from kit.errors import VerificationError
 from kit.gpu import Gpu, GpuError
 from kit.report.status import NARROW, lines
-from kit.status import Load, Status, as_json, by_name
-from kit.targets.looking import look
+from kit.status.collect import look
+from kit.status.model import Load, Status, as_json, by_name
 from kit.verbs.inputs import LIVE, Project, choose_gpu, read_project
 from kit.verbs.output import Output
 

@@ -10,7 +10,7 @@ from kit.compose import up
 from kit.compose.ps import ServiceStatus
 from kit.compose.spec import ProjectSpec
 from kit.stack.model import Probe
-from kit.targets import looking
+from kit.status import collect
 from kit.verify import judge
 from kit.verify.asking import Asker
 from kit.verify.judge import Verdict
@@ -42,7 +42,7 @@ def _unwell(one: ServiceStatus) -> str:
 
 
 def _why(project: ProjectSpec, client: DockerClient, service: str) -> str:
-    why = looking.why(client, project.name, service)
+    why = collect.why(client, project.name, service)
     return f": {why.cause}; {why.mend}" if why else f"; `monogpu-kit logs {service}` shows its log, `up` mends it"
 
 

@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from kit import status as views
 from kit.compose import exec as inside
 from kit.compose import ps
 from kit.compose.client import told
@@ -17,7 +16,8 @@ from kit.diagnostics.explain import explain, explain_exit
 from kit.diagnostics.pattern import Explanation
 from kit.errors import TargetError
 from kit.gpu import Gpu
-from kit.status import Load, Service, Status
+from kit.status import model as views
+from kit.status.model import Load, Service, Status
 
 if TYPE_CHECKING:
     from docker import DockerClient

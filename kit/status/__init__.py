@@ -1,0 +1,1 @@
+"""What runs of a project, and how it is."""
