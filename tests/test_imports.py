@@ -45,7 +45,7 @@ PURE_TARGETS = (
     "kit.compose.observed", "kit.compose.spec", "kit.compose.operation", "kit.compose.yaml_node", "kit.compose.rolling",
 )  # fmt: skip
 # Types that lie beside what fills them.
-VALUES = ("kit.targets.listeners.Listener",)
+VALUES = ("kit.doctor.collect_listeners.Listener",)
 # Programs of their own: they run in containers, and no module imports them.
 PROGRAMS = ("kit.routers.smg_launch", "kit.bench.loader")
 # The distribution that brings a module, where its name is another.

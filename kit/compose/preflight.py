@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 from kit.compose.observed import Snapshot
 from kit.compose.spec import PortSpec, ProjectSpec
+from kit.doctor.collect_listeners import Listener
 from kit.errors import Problem
-from kit.targets.listeners import Listener
 
 EVERYWHERE = ("", "0.0.0.0", "::")
 

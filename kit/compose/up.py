@@ -27,9 +27,9 @@ from kit.compose.readiness import usual_seconds
 from kit.compose.reconcile import reconcile
 from kit.compose.spec import ProjectSpec, ServiceSpec
 from kit.compose.wait import CLOCK, Clock, Gate, Walk
+from kit.doctor.collect_listeners import listeners
 from kit.errors import Problem, TargetError
 from kit.stack.render import Rendered
-from kit.targets.listeners import listeners
 
 if TYPE_CHECKING:
     from docker import DockerClient

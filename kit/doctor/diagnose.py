@@ -8,32 +8,32 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kit.doctor import card, engine, host, hub, secret, sharing
+from kit.doctor import docker, gpu, host, hub, mps, secrets
 from kit.doctor.finding import Finding
 from kit.doctor.machine import Machine
-from kit.doctor.wants import Wants
+from kit.doctor.requirements import Wants
 
 CHECKS = (
-    engine.docker,
-    engine.compose,
-    engine.images,
-    card.card,
-    card.access,
-    card.driver,
-    card.kernels,
-    card.holders,
-    sharing.mode,
-    sharing.daemons,
-    sharing.programs,
-    sharing.limits,
+    docker.docker,
+    docker.compose,
+    docker.images,
+    gpu.card,
+    gpu.access,
+    gpu.driver,
+    gpu.kernels,
+    gpu.holders,
+    mps.mode,
+    mps.daemons,
+    mps.programs,
+    mps.limits,
     host.disk,
     host.memory,
     host.port,
     host.clock,
     host.place,
-    secret.variables,
-    secret.key,
-    secret.dotenv,
+    secrets.variables,
+    secrets.key,
+    secrets.dotenv,
     hub.folders,
     hub.repositories,
 )

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kit.doctor.collect_listeners import Listener
 from kit.doctor.finding import Finding
 from kit.doctor.machine import Machine
-from kit.doctor.wants import Wants
-from kit.targets.listeners import Listener
+from kit.doctor.requirements import Wants
 from kit.units import GIB, gib
 
 MARGIN = 5 * GIB  # left free on a disk after the downloads

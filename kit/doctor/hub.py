@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from kit.doctor.finding import Finding, Severity
 from kit.doctor.machine import Access, Machine
-from kit.doctor.wants import Wants
+from kit.doctor.requirements import Wants
 
 TOKEN = "HF_TOKEN"
 

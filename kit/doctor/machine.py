@@ -8,8 +8,8 @@ from datetime import datetime
 from typing import Any, Literal
 
 from kit.compose.observed import Publication
+from kit.doctor.collect_listeners import Listener
 from kit.gpu import Gpu
-from kit.targets.listeners import Listener
 
 
 @dataclass(frozen=True)

@@ -12,15 +12,15 @@ from kit import gpu as cards
 from kit.compose import up
 from kit.compose.compose_cli import installed
 from kit.compose.interpolate import dotenv
+from kit.doctor import collect_docker, collect_host
 from kit.doctor.diagnose import diagnose, sick
 from kit.doctor.finding import Finding
 from kit.doctor.machine import Access, Machine
-from kit.doctor.wants import Wants, wants
+from kit.doctor.requirements import Wants, wants
 from kit.engines import mps
 from kit.errors import ManifestError, ModelFilesError, TargetError
 from kit.facts.hub import read_recorded
 from kit.report.doctor import lines
-from kit.targets import host, probing
 from kit.verbs.files import read_text
 from kit.verbs.inputs import read_project
 from kit.verbs.output import Output
@@ -81,7 +81,7 @@ def look(needed: Wants, folder: Path) -> tuple[Machine, Wants]:
         problem = error.problems[0]
         said = f"{problem.what}: {problem.needed}" if problem.hint else problem.what
         return replace(
-            machine, refused=(said, problem.hint or problem.needed), host=host.host([needed.port], "")
+            machine, refused=(said, problem.hint or problem.needed), host=collect_host.host([needed.port], "")
         ), needed
     return _docker(machine, needed, client), needed
 
@@ -94,7 +94,7 @@ def _files(needed: Wants, folder: Path) -> Machine:
         beside = dotenv(read_text(env) or "", os.environ)
     names = {name for name, value in {**beside, **os.environ}.items() if value}
     path = folder / Path(needed.key_file).expanduser() if needed.key_file else None
-    key = host.key_file(path) if path else None
+    key = collect_host.key_file(path) if path else None
     variable = next((name for name, user in (needed.variables or {}).items() if user == "router.api_key"), None)
     length = key.length if key else len({**beside, **os.environ}.get(variable, "")) if variable else None
     return Machine(
@@ -111,7 +111,7 @@ def _unreadable(needed: Wants, folder: Path) -> dict[str, str | None]:
     found: dict[str, str | None] = {}
     for name in needed.folders:
         with contextlib.suppress(OSError):
-            found[name] = host.unreadable(folder / Path(name).expanduser(), needed.user_is_root)
+            found[name] = collect_host.unreadable(folder / Path(name).expanduser(), needed.user_is_root)
     return found
 
 
@@ -140,17 +140,17 @@ def _hub(machine: Machine, needed: Wants) -> Machine:
 
 
 def _docker(machine: Machine, needed: Wants, client: DockerClient) -> Machine:
-    engine = probing.engine(client)
+    engine = collect_docker.engine(client)
     machine = replace(
         machine,
         engine=engine,
-        images=probing.images(client, needed.images or ()),
-        published=probing.published(client),
-        ours=probing.ours(client, needed.project) if needed.project else machine.ours,
-        host=host.host([needed.port] if engine.local else [], engine.root if engine.local else ""),
+        images=collect_docker.images(client, needed.images or ()),
+        published=collect_docker.published(client),
+        ours=collect_docker.ours(client, needed.project) if needed.project else machine.ours,
+        host=collect_host.host([needed.port] if engine.local else [], engine.root if engine.local else ""),
     )
-    image = probing.first_here(client, [*needed.engine_images, *(needed.images or ())])
+    image = collect_docker.first_here(client, [*needed.engine_images, *(needed.images or ())])
     if needed.card is None or image is None:
         return machine
     programs = mps.PROGRAMS if needed.mps else ()
-    return replace(machine, sight=probing.sight(client, image, needed.access, needed.card, programs))
+    return replace(machine, sight=collect_docker.sight(client, image, needed.access, needed.card, programs))

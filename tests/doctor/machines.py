@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kit.doctor.machine import Access, Engine, Host, Image, Machine, Ours, Sight
-from kit.doctor.wants import Wants
+from kit.doctor.requirements import Wants
 from kit.gpu import Gpu
 from kit.units import GIB
 

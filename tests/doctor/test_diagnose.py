@@ -11,17 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kit.compose.observed import Publication
+from kit.doctor import collect_docker
 from kit.doctor import machine as machines
-from kit.doctor.card import cuda_of
+from kit.doctor.collect_listeners import Listener
 from kit.doctor.diagnose import diagnose, sick
 from kit.doctor.finding import Finding
+from kit.doctor.gpu import cuda_of
 from kit.doctor.machine import Access, Engine, Host, Image, KeyFile, Machine, Ours, Sight
-from kit.doctor.wants import Wants, wants
+from kit.doctor.requirements import Wants, wants
 from kit.engines import mps
 from kit.gpu import Process
 from kit.manifest.model import Manifest
-from kit.targets import probing
-from kit.targets.listeners import Listener
 from kit.units import GIB, MIB
 from tests.doctor.machines import CARD, ENGINE, MACHINE, SMG, VLLM, WANTS
 from tests.planning import FACTS
@@ -371,8 +371,10 @@ def test_the_projects_own_mps_daemon_is_no_stranger() -> None:
 
 def test_what_a_container_lacks_is_told_apart_from_what_it_saw() -> None:
     printed = "GPU 0: NVIDIA H200 (UUID: GPU-1)\nmissing: nvidia-cuda-mps-server\n"
-    assert probing.seen("x:1", printed) == Sight("x:1", "GPU 0: NVIDIA H200 (UUID: GPU-1)", missing=(mps.PROGRAMS[1],))
-    assert probing.seen("x:1", "") == Sight("x:1")
+    assert collect_docker.seen("x:1", printed) == Sight(
+        "x:1", "GPU 0: NVIDIA H200 (UUID: GPU-1)", missing=(mps.PROGRAMS[1],)
+    )
+    assert collect_docker.seen("x:1", "") == Sight("x:1")
 
 
 def test_a_login_does_not_reach_the_containers() -> None:

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kit.doctor.collect_host import host, key_file, meminfo, unreadable
 from kit.doctor.machine import KeyFile
-from kit.targets.host import host, key_file, meminfo, unreadable
 from tests.targets.test_listeners import TABLE
 
 

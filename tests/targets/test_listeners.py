@@ -6,7 +6,7 @@ import os
 import socket
 from pathlib import Path
 
-from kit.targets.listeners import listeners, listening
+from kit.doctor.collect_listeners import listeners, listening
 
 TABLE = """  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
    0: 0100007F:7530 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 11 1 0 100 0 0 10 0

@@ -9,7 +9,7 @@ import pytest
 from kit.compose.load import project
 from kit.compose.observed import Network, Publication, Snapshot
 from kit.compose.preflight import refusals
-from kit.targets.listeners import Listener
+from kit.doctor.collect_listeners import Listener
 
 TEXT = """
 name: p

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from kit.doctor.finding import Finding
 from kit.doctor.machine import Image, Machine
-from kit.doctor.wants import Wants
+from kit.doctor.requirements import Wants
 
 OLDEST_ENGINE = (20, 10)
 CDI_ENGINE = (25, 0)

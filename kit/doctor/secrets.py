@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kit.doctor.finding import Finding
 from kit.doctor.machine import Machine
-from kit.doctor.wants import Wants
+from kit.doctor.requirements import Wants
 
 SHORTEST = 16  # characters of a key on an endpoint that other machines reach
 _NEW_KEY = "$(openssl rand -hex 24)"

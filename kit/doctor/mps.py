@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kit.doctor.finding import Finding
 from kit.doctor.machine import Machine
-from kit.doctor.wants import Wants
+from kit.doctor.requirements import Wants
 
 QUIT = "echo quit | sudo nvidia-cuda-mps-control"
 NO_MPS = "write `gpu: {mps: false}`"

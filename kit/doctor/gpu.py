@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterator
 
 from kit.diagnostics.docker_errors import explain
-from kit.doctor.engine import version
+from kit.doctor.docker import version
 from kit.doctor.finding import Finding
 from kit.doctor.machine import Machine
-from kit.doctor.wants import Wants
+from kit.doctor.requirements import Wants
 from kit.memory.vllm_versions import version_of
 from kit.units import gib, size
 

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from stat import S_IMODE, S_ISDIR
 
+from kit.doctor.collect_listeners import listeners
 from kit.doctor.machine import Host, KeyFile
-from kit.targets.listeners import listeners
 
 PROC = Path("/proc")
 CGROUPS = Path("/sys/fs/cgroup")
