@@ -18,10 +18,10 @@ from kit.errors import Problem, TargetError
 from kit.routers.smg import KEY_FILE
 from kit.stack.labels import ROLE, probes_of
 from kit.stack.model import Probe
-from kit.verify import here
-from kit.verify.asking import Asker
+from kit.verify import host_checks
+from kit.verify.checks import rounds
+from kit.verify.client import Asker
 from kit.verify.results import Check, Verification
-from kit.verify.rounds import rounds
 
 if TYPE_CHECKING:
     import httpx
@@ -55,12 +55,12 @@ def run(
     timeout = httpx.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS)
     # A proxy for the outside world must not be asked for this machine.
     with httpx.Client(timeout=timeout, trust_env=url is not None, transport=transport) as http:
-        ailing = here.ailing(project, probes, client) if client else {}
+        ailing = host_checks.ailing(project, probes, client) if client else {}
         checks = verify(at, probes, http, key_of(project), clock=clock, patience=patience, ailing=ailing)
         if client is None:
             return Verification(at, checks, NOT_ASKED)
         asker = Asker(http, at, key_of(project), clock, clock.now())
-        return Verification(at, (*checks, *here.ports(project, probes, client, asker)))
+        return Verification(at, (*checks, *host_checks.ports(project, probes, client, asker)))
 
 
 def probes_from(project: ProjectSpec) -> tuple[Probe, ...]:

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kit.verify import judge
-from kit.verify.judge import Verdict
+from kit.verify import responses
+from kit.verify.responses import Verdict
 
 
 def body(value: Any) -> bytes:
@@ -31,12 +31,12 @@ def delta(content: Any = None, model: str = "chat", **more: Any) -> dict[str, An
 
 
 def test_a_chat_with_a_token_from_the_asked_name_is_good() -> None:
-    assert judge.judge_chat("chat", 200, chat()) == Verdict(True, "Paris.", "Paris.")
+    assert responses.judge_chat("chat", 200, chat()) == Verdict(True, "Paris.", "Paris.")
 
 
 def test_reasoning_counts_as_tokens() -> None:
-    assert judge.judge_chat("chat", 200, chat(None, reasoning_content="Hmm")).ok
-    assert judge.judge_chat("chat", 200, chat("", reasoning="Hmm")).ok
+    assert responses.judge_chat("chat", 200, chat(None, reasoning_content="Hmm")).ok
+    assert responses.judge_chat("chat", 200, chat("", reasoning="Hmm")).ok
 
 
 BAD_CHATS = {
@@ -60,36 +60,36 @@ BAD_CHATS = {
 
 @pytest.mark.parametrize(("status", "said", "detail"), BAD_CHATS.values(), ids=BAD_CHATS)
 def test_a_bad_chat_is_said_in_words(status: int, said: bytes, detail: str) -> None:
-    verdict = judge.judge_chat("chat", status, said)
+    verdict = responses.judge_chat("chat", status, said)
     assert (verdict.ok, verdict.detail) == (False, detail)
 
 
 def test_only_what_a_starting_router_says_may_pass() -> None:
-    passing = {status for status in range(600) if judge.judge_chat("chat", status, b"").may_pass}
+    passing = {status for status in range(600) if responses.judge_chat("chat", status, b"").may_pass}
     assert passing == {0, 404, 408, 429, 502, 503, 504}
     unreached = b'{"error": {"code": "call_upstream_connection_failed", "message": "Failed to reach the worker"}}'
-    assert judge.judge_chat("chat", 500, unreached).may_pass
+    assert responses.judge_chat("chat", 500, unreached).may_pass
 
 
 def test_a_completion_needs_a_token() -> None:
     answer = {"model": "chat", "choices": [{"text": " Paris"}]}
-    assert judge.judge_completion("chat", 200, body(answer)).text == " Paris"
-    assert not judge.judge_completion("chat", 200, body({"model": "chat", "choices": [{"text": ""}]})).ok
+    assert responses.judge_completion("chat", 200, body(answer)).text == " Paris"
+    assert not responses.judge_completion("chat", 200, body({"model": "chat", "choices": [{"text": ""}]})).ok
 
 
 def test_a_stream_of_several_frames_that_ends_is_good() -> None:
-    verdict = judge.judge_stream("chat", 200, sse(delta(""), delta("Par"), delta("is."), "[DONE]"))
+    verdict = responses.judge_stream("chat", 200, sse(delta(""), delta("Par"), delta("is."), "[DONE]"))
     assert verdict == Verdict(True, "3 frames: Paris.", "Paris.")
 
 
 def test_a_streamed_completion_is_read_as_well() -> None:
     frames = [{"model": "chat", "choices": [{"text": text}]} for text in ("Par", "is")]
-    assert judge.judge_stream("chat", 200, sse(*frames, "[DONE]")).text == "Paris"
+    assert responses.judge_stream("chat", 200, sse(*frames, "[DONE]")).text == "Paris"
 
 
 def test_line_separators_inside_a_token_do_not_break_a_frame() -> None:
     frame = json.dumps(delta("a\u2028b"), ensure_ascii=False)
-    assert judge.judge_stream("chat", 200, sse(delta(""), frame, "[DONE]")).text == "a\u2028b"
+    assert responses.judge_stream("chat", 200, sse(delta(""), frame, "[DONE]")).text == "a\u2028b"
 
 
 USAGE = {"model": "chat", "choices": [], "usage": {"completion_tokens": 2}}
@@ -111,13 +111,13 @@ BAD_STREAMS = {
 
 @pytest.mark.parametrize(("said", "detail"), BAD_STREAMS.values(), ids=BAD_STREAMS)
 def test_a_bad_stream_is_said_in_words(said: bytes, detail: str) -> None:
-    verdict = judge.judge_stream("chat", 200, said)
+    verdict = responses.judge_stream("chat", 200, said)
     assert not verdict.ok
     assert verdict.detail.startswith(detail)
 
 
 def test_a_usage_frame_at_the_end_of_a_stream_is_no_fault() -> None:
-    assert judge.judge_stream("chat", 200, sse(delta("Par"), delta("is"), USAGE, "[DONE]")).ok
+    assert responses.judge_stream("chat", 200, sse(delta("Par"), delta("is"), USAGE, "[DONE]")).ok
 
 
 def vectors(*found: Any, model: str = "embed") -> bytes:
@@ -125,7 +125,7 @@ def vectors(*found: Any, model: str = "embed") -> bytes:
 
 
 def test_different_vectors_for_different_texts_are_good() -> None:
-    assert judge.judge_embeddings("embed", 200, vectors([1, 0.5], [0.5, 1]), 2).detail == "2 dimensions"
+    assert responses.judge_embeddings("embed", 200, vectors([1, 0.5], [0.5, 1]), 2).detail == "2 dimensions"
 
 
 @pytest.mark.parametrize(
@@ -143,71 +143,72 @@ def test_different_vectors_for_different_texts_are_good() -> None:
     ],
 )
 def test_a_bad_embedding_is_said_in_words(said: bytes, detail: str) -> None:
-    assert judge.judge_embeddings("embed", 200, said, 2) == Verdict(False, detail)
+    assert responses.judge_embeddings("embed", 200, said, 2) == Verdict(False, detail)
 
 
 def test_a_score_for_each_document_is_good() -> None:
     good = {"model": "rank", "results": [{"relevance_score": 0.9}, {"relevance_score": 0.1}]}
-    assert judge.judge_scores("rank", 200, body(good), 2).detail == "scores 0.9, 0.1"
-    assert not judge.judge_scores("rank", 200, body({**good, "results": good["results"][:1]}), 2).ok
-    assert not judge.judge_scores("rank", 200, body({**good, "results": [{}, {}]}), 2).ok
+    assert responses.judge_scores("rank", 200, body(good), 2).detail == "scores 0.9, 0.1"
+    assert not responses.judge_scores("rank", 200, body({**good, "results": good["results"][:1]}), 2).ok
+    assert not responses.judge_scores("rank", 200, body({**good, "results": [{}, {}]}), 2).ok
 
 
 def test_probabilities_are_good_classes() -> None:
     assert (
-        judge.judge_classes("kind", 200, body({"model": "kind", "data": [{"probs": [0.1, 0.9]}]})).detail == "2 classes"
+        responses.judge_classes("kind", 200, body({"model": "kind", "data": [{"probs": [0.1, 0.9]}]})).detail
+        == "2 classes"
     )
-    assert not judge.judge_classes("kind", 200, body({"model": "kind", "data": []})).ok
+    assert not responses.judge_classes("kind", 200, body({"model": "kind", "data": []})).ok
 
 
 def test_a_made_up_name_must_be_404() -> None:
-    assert judge.judge_unknown(404, b"").ok
-    assert judge.judge_unknown(200, chat()).detail.endswith("instead of 404")
-    assert not judge.judge_unknown(0, b"Connection refused").ok
+    assert responses.judge_unknown(404, b"").ok
+    assert responses.judge_unknown(200, chat()).detail.endswith("instead of 404")
+    assert not responses.judge_unknown(0, b"Connection refused").ok
 
 
 def test_without_the_key_nothing_is_answered() -> None:
-    assert judge.judge_locked(401, b"").ok
-    assert not judge.judge_locked(200, chat()).ok
-    assert not judge.judge_locked(0, b"").ok
+    assert responses.judge_locked(401, b"").ok
+    assert not responses.judge_locked(200, chat()).ok
+    assert not responses.judge_locked(0, b"").ok
 
 
 def test_exactly_the_declared_names_must_be_listed() -> None:
     def listed(*names: Any) -> bytes:
         return body({"object": "list", "data": [{"id": name} for name in names]})
 
-    assert judge.judge_models({"chat", "code"}, 200, listed("code", "chat")) == Verdict(True, "2 names")
-    wrong = judge.judge_models({"chat", "code"}, 200, listed("chat", "unknown"))
+    assert responses.judge_models({"chat", "code"}, 200, listed("code", "chat")) == Verdict(True, "2 names")
+    wrong = responses.judge_models({"chat", "code"}, 200, listed("chat", "unknown"))
     assert (wrong.detail, wrong.may_pass) == ("code missing; unknown not declared", True)
-    assert not judge.judge_models({"chat"}, 200, body({"models": ["chat"]})).ok
-    assert not judge.judge_models({"chat"}, 200, b"<html>").ok
+    assert not responses.judge_models({"chat"}, 200, body({"models": ["chat"]})).ok
+    assert not responses.judge_models({"chat"}, 200, b"<html>").ok
 
 
 def test_an_adapter_must_differ_from_every_other_name_of_its_worker() -> None:
     answers = {"chat": ["a", "b"], "code": ["a", "c"], "sql": ["a", "b"]}
-    assert judge.judge_adapter("code", answers).ok
-    assert judge.judge_adapter("sql", answers).detail == "answers all 2 prompts exactly as chat"
-    assert judge.judge_adapter("sql", {"chat": ["a"], "sql": []}).detail == "sql gave no answers to compare"
-    assert not judge.judge_adapter("sql", {"chat": [], "sql": ["a"]}).ok
+    assert responses.judge_adapter("code", answers).ok
+    assert responses.judge_adapter("sql", answers).detail == "answers all 2 prompts exactly as chat"
+    assert responses.judge_adapter("sql", {"chat": ["a"], "sql": []}).detail == "sql gave no answers to compare"
+    assert not responses.judge_adapter("sql", {"chat": [], "sql": ["a"]}).ok
 
 
 @pytest.mark.parametrize(
     ("status", "said", "lacks"), [(400, b"no chat template", True), (400, b"no", False), (200, b"chat template", False)]
 )
 def test_a_missing_chat_template_is_recognised(status: int, said: bytes, lacks: bool) -> None:
-    assert judge.lacks_chat_template(status, said) is lacks
+    assert responses.lacks_chat_template(status, said) is lacks
 
 
 JUDGES: list[Callable[[int, bytes], Verdict]] = [
-    lambda status, said: judge.judge_chat("chat", status, said),
-    lambda status, said: judge.judge_completion("chat", status, said),
-    lambda status, said: judge.judge_stream("chat", status, said),
-    lambda status, said: judge.judge_embeddings("chat", status, said, 2),
-    lambda status, said: judge.judge_scores("chat", status, said, 2),
-    lambda status, said: judge.judge_classes("chat", status, said),
-    judge.judge_unknown,
-    judge.judge_locked,
-    lambda status, said: judge.judge_models({"chat"}, status, said),
+    lambda status, said: responses.judge_chat("chat", status, said),
+    lambda status, said: responses.judge_completion("chat", status, said),
+    lambda status, said: responses.judge_stream("chat", status, said),
+    lambda status, said: responses.judge_embeddings("chat", status, said, 2),
+    lambda status, said: responses.judge_scores("chat", status, said, 2),
+    lambda status, said: responses.judge_classes("chat", status, said),
+    responses.judge_unknown,
+    responses.judge_locked,
+    lambda status, said: responses.judge_models({"chat"}, status, said),
 ]
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text()
 WORDS = st.sampled_from(
@@ -228,7 +229,7 @@ def test_judging_never_raises_and_praises_only_a_200_or_a_refusal(
 ) -> None:
     verdict = judged(status, said)
     assert isinstance(verdict.detail, str)
-    assert not verdict.ok or status == 200 or judged in (judge.judge_unknown, judge.judge_locked)
+    assert not verdict.ok or status == 200 or judged in (responses.judge_unknown, responses.judge_locked)
 
 
 @pytest.mark.parametrize("judged", JUDGES)

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kit.verify import tensors
-from kit.verify.tensors import judge_tensors, request
+from kit.verify import triton
+from kit.verify.triton import judge_tensors, request
 
 CONFIG = {
     "max_batch_size": 8,
@@ -32,7 +32,7 @@ def asked(config: Any, answer: Any, status: int = 200) -> tuple[Any, list[str]]:
         paths.append(path if payload is None else f"POST {path}")
         return (200, json.dumps(config).encode()) if payload is None else (status, json.dumps(answer).encode())
 
-    return tensors.asked("shout", ask), paths
+    return triton.asked("shout", ask), paths
 
 
 def test_a_model_that_gives_tensors_is_good() -> None:

@@ -8,9 +8,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from kit.compose.wait import Clock
-from kit.verify import judge
-from kit.verify import tensors as of_tensors
-from kit.verify.judge import Verdict
+from kit.verify import responses
+from kit.verify import triton as of_tensors
+from kit.verify.responses import Verdict
 
 if TYPE_CHECKING:
     import httpx
@@ -49,9 +49,9 @@ class Asker:
         try:
             response = self.http.request(method, address, json=payload, headers=headers)
         except httpx.ReadTimeout:
-            return judge.TIMED_OUT, f"no answer in {self.clock.now() - began:.0f} s".encode()
+            return responses.TIMED_OUT, f"no answer in {self.clock.now() - began:.0f} s".encode()
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            return judge.NO_ANSWER, (str(error) or type(error).__name__).encode()
+            return responses.NO_ANSWER, (str(error) or type(error).__name__).encode()
         return response.status_code, response.content
 
     def settle(self, question: Callable[[], Verdict]) -> Verdict:
@@ -65,23 +65,23 @@ class Asker:
 
 def models(asker: Asker, names: set[str]) -> Verdict:
     """Exactly these names are listed."""
-    return judge.judge_models(names, *asker.get(f"{asker.url}/v1/models"))
+    return responses.judge_models(names, *asker.get(f"{asker.url}/v1/models"))
 
 
 def token(asker: Asker, name: str, prompt: str = PROMPTS[0], tokens: int = FEW_TOKENS) -> Verdict:
     """A few tokens at temperature 0; a completion where the model has no chat template."""
     reply = asker.post("/v1/chat/completions", _chat(name, prompt, tokens))
-    if judge.lacks_chat_template(*reply):
-        return judge.judge_completion(name, *asker.post("/v1/completions", _completion(name, prompt, tokens)))
-    return judge.judge_chat(name, *reply)
+    if responses.lacks_chat_template(*reply):
+        return responses.judge_completion(name, *asker.post("/v1/completions", _completion(name, prompt, tokens)))
+    return responses.judge_chat(name, *reply)
 
 
 def stream(asker: Asker, name: str) -> Verdict:
     """The same, streamed."""
     reply = asker.post("/v1/chat/completions", _chat(name, PROMPTS[0], FEW_TOKENS, stream=True))
-    if judge.lacks_chat_template(*reply):
+    if responses.lacks_chat_template(*reply):
         reply = asker.post("/v1/completions", _completion(name, PROMPTS[0], FEW_TOKENS, stream=True))
-    return judge.judge_stream(name, *reply)
+    return responses.judge_stream(name, *reply)
 
 
 def _chat(name: str, prompt: str, tokens: int, **more: Any) -> dict[str, Any]:
@@ -96,17 +96,17 @@ def _completion(name: str, prompt: str, tokens: int, **more: Any) -> dict[str, A
 def vectors(asker: Asker, name: str) -> Verdict:
     """Vectors of different texts."""
     reply = asker.post("/v1/embeddings", {"model": name, "input": list(TEXTS)})
-    return judge.judge_embeddings(name, *reply, asked=len(TEXTS))
+    return responses.judge_embeddings(name, *reply, asked=len(TEXTS))
 
 
 def unknown(asker: Asker) -> Verdict:
     """A name that nobody declared."""
-    return judge.judge_unknown(*asker.post("/v1/chat/completions", _chat(MADE_UP, PROMPTS[0], FEW_TOKENS)))
+    return responses.judge_unknown(*asker.post("/v1/chat/completions", _chat(MADE_UP, PROMPTS[0], FEW_TOKENS)))
 
 
 def locked(asker: Asker, name: str) -> Verdict:
     """A declared name, without the key."""
-    return judge.judge_locked(*asker.post("/v1/chat/completions", _chat(name, PROMPTS[0], FEW_TOKENS), key=False))
+    return responses.judge_locked(*asker.post("/v1/chat/completions", _chat(name, PROMPTS[0], FEW_TOKENS), key=False))
 
 
 def several(asker: Asker, name: str, task: str) -> list[str]:
@@ -126,7 +126,7 @@ def several(asker: Asker, name: str, task: str) -> list[str]:
 
 def scores(asker: Asker, name: str) -> Verdict:
     """Documents ranked, as Cohere's and Jina's clients ask."""
-    return judge.judge_scores(name, *asker.post("/v1/rerank", _ranking(name)), asked=len(TEXTS))
+    return responses.judge_scores(name, *asker.post("/v1/rerank", _ranking(name)), asked=len(TEXTS))
 
 
 def _ranking(name: str) -> dict[str, Any]:
@@ -135,17 +135,17 @@ def _ranking(name: str) -> dict[str, Any]:
 
 def classes(asker: Asker, name: str) -> Verdict:
     """A text classified."""
-    return judge.judge_classes(name, *asker.post("/classify", {"model": name, "input": TEXTS[0]}))
+    return responses.judge_classes(name, *asker.post("/classify", {"model": name, "input": TEXTS[0]}))
 
 
 def unranked(asker: Asker) -> Verdict:
     """A ranking by a name that nobody declared."""
-    return judge.judge_unknown(*asker.post("/v1/rerank", _ranking(MADE_UP)))
+    return responses.judge_unknown(*asker.post("/v1/rerank", _ranking(MADE_UP)))
 
 
 def locked_ranking(asker: Asker, name: str) -> Verdict:
     """A ranking without the key."""
-    return judge.judge_locked(*asker.post("/v1/rerank", _ranking(name), key=False))
+    return responses.judge_locked(*asker.post("/v1/rerank", _ranking(name), key=False))
 
 
 def tensors(asker: Asker, name: str) -> Verdict:

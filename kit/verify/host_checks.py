@@ -11,11 +11,11 @@ from kit.compose.ps import ServiceStatus
 from kit.compose.spec import ProjectSpec
 from kit.stack.model import Probe
 from kit.status import collect
-from kit.verify import judge
-from kit.verify.asking import Asker
-from kit.verify.judge import Verdict
+from kit.verify import responses
+from kit.verify.checks import check
+from kit.verify.client import Asker
+from kit.verify.responses import Verdict
 from kit.verify.results import Check
-from kit.verify.rounds import check
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -64,6 +64,6 @@ def _published(open_ports: Mapping[int, str]) -> Verdict:
 
 def _reaches_no_worker(asker: Asker, port: int, names: set[str]) -> Verdict:
     """Another program may well listen there; one that serves our names is a worker."""
-    answer = judge.listed(*asker.get(f"http://127.0.0.1:{port}/v1/models"))
+    answer = responses.listed(*asker.get(f"http://127.0.0.1:{port}/v1/models"))
     served = sorted(names & answer)
     return Verdict(not served, f"{', '.join(served)} is served there" if served else "no worker answers")

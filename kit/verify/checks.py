@@ -11,17 +11,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 
 from kit.stack.model import Probe
-from kit.verify import asking, judge
-from kit.verify.asking import Asker
-from kit.verify.judge import Verdict
+from kit.verify import client, responses
+from kit.verify.client import Asker
+from kit.verify.responses import Verdict
 from kit.verify.results import Check
 
 QUESTIONS: Mapping[str, tuple[tuple[str, Callable[[Asker, str], Verdict]], ...]] = {
-    "generate": (("answers a token", asking.token), ("streams", asking.stream)),
-    "embed": (("gives vectors", asking.vectors),),
-    "rerank": (("ranks documents", asking.scores),),
-    "classify": (("classifies", asking.classes),),
-    "infer": (("gives tensors", asking.tensors),),
+    "generate": (("answers a token", client.token), ("streams", client.stream)),
+    "embed": (("gives vectors", client.vectors),),
+    "rerank": (("ranks documents", client.scores),),
+    "classify": (("classifies", client.classes),),
+    "infer": (("gives tensors", client.tensors),),
 }
 SILENT = "it hangs, or has a long queue: `monogpu-kit status` shows which, `docker compose restart {}` starts it anew"
 
@@ -30,12 +30,12 @@ def rounds(asker: Asker, probes: tuple[Probe, ...], ailing: Mapping[str, str]) -
     """`ailing` maps workers that cannot serve now to why."""
     silent = dict(ailing)
     names = {probe.name for probe in probes if probe.task != "infer"}
-    yield check(asker, "/v1/models", "lists the declared names", lambda: asking.models(asker, names))
+    yield check(asker, "/v1/models", "lists the declared names", lambda: client.models(asker, names))
     for probe in probes:
         yield from _of_one(asker, probe, silent)
-    yield check(asker, asking.MADE_UP, "is unknown", lambda: asking.unknown(asker))
+    yield check(asker, client.MADE_UP, "is unknown", lambda: client.unknown(asker))
     if asker.key and names:
-        yield check(asker, "without the key", "nothing is answered", lambda: asking.locked(asker, min(names)))
+        yield check(asker, "without the key", "nothing is answered", lambda: client.locked(asker, min(names)))
     ranked = [probe.name for probe in probes if probe.task in ("rerank", "classify")]
     if ranked:
         yield from _front(asker, ranked[0])
@@ -68,19 +68,19 @@ def _timed(asker: Asker, name: str, what: str, question: Callable[[], Verdict]) 
 
 def _front(asker: Asker, name: str) -> Iterator[Check]:
     """What stands in front of the router has a list of names and a lock of its own."""
-    yield check(asker, asking.MADE_UP, "ranks nothing", lambda: asking.unranked(asker))
+    yield check(asker, client.MADE_UP, "ranks nothing", lambda: client.unranked(asker))
     if asker.key:
-        yield check(asker, "without the key", "nothing is ranked", lambda: asking.locked_ranking(asker, name))
+        yield check(asker, "without the key", "nothing is ranked", lambda: client.locked_ranking(asker, name))
 
 
 def _adapters(asker: Asker, probes: Iterable[Probe], silent: Mapping[str, str]) -> Iterator[Check]:
     for base in dict.fromkeys(probe.base for probe in probes if probe.base):
         family = [probe for probe in probes if base in (probe.name, probe.base)]
         began = asker.clock.now()
-        answers = {p.name: [] if p.service in silent else asking.several(asker, p.name, p.task) for p in family}
+        answers = {p.name: [] if p.service in silent else client.several(asker, p.name, p.task) for p in family}
         seconds = (asker.clock.now() - began) / len(family)
         for probe in family:
             if probe.base:
-                verdict = judge.judge_adapter(probe.name, answers)
+                verdict = responses.judge_adapter(probe.name, answers)
                 what = f"differs from {base} and its other adapters"
                 yield Check(probe.name, what, verdict.ok, verdict.detail, seconds)

@@ -8,7 +8,7 @@ from math import prod
 from typing import Any
 
 from kit.verify.answers import decoded, dig, error, json_of, short
-from kit.verify.judge import MAY_PASS, Verdict
+from kit.verify.responses import MAY_PASS, Verdict
 
 Ask = Callable[[str, Mapping[str, Any] | None], tuple[int, bytes]]
 """Path and payload, None to GET -> status and body."""
