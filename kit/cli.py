@@ -53,7 +53,7 @@ def _run(verb: str, *args: Any, **options: Any) -> None:
     import signal
     from importlib import import_module
 
-    from kit.verbs.output import Output
+    from kit.output.console import Output
 
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     output = Output(sys.stdout, sys.stderr, as_json=bool(options.pop("as_json", False)))

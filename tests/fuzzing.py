@@ -22,9 +22,9 @@ from kit.compose import load
 from kit.errors import KitError
 from kit.manifest.model import parse
 from kit.manifest.yaml_document import load_bytes
+from kit.output.console import Output
 from kit.stack.render import is_ours
 from kit.verbs import render
-from kit.verbs.output import Output
 
 ROOT = Path(__file__).resolve().parent.parent
 HANG = 20.0  # seconds

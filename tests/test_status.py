@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kit.diagnostics.pattern import Explanation
-from kit.report.status import NARROW, lines
+from kit.output.status import NARROW, lines
 from kit.status import model as views
 from kit.status.model import Load, Service, Status
 from kit.units import GIB

@@ -20,9 +20,9 @@ from kit.compose.operation import Operation
 from kit.errors import DoesNotFit, ManifestError, Problem, TargetError
 from kit.gpu import Gpu
 from kit.manifest.rules import POLICIES
+from kit.output.console import Output
 from kit.verbs.bench_files import Files
 from kit.verbs.inputs import LIVE, Project, choose_gpu, planned_for, read_project
-from kit.verbs.output import Output
 
 if TYPE_CHECKING:
     from docker import DockerClient

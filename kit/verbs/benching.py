@@ -20,14 +20,14 @@ from kit.bench.trials import AS_GIVEN, Protocol, Stand, Wish, schedule
 from kit.compose import up as compose
 from kit.errors import KitError
 from kit.gpu import Gpu
+from kit.output.console import Output
+from kit.output.progress import Watcher
 from kit.report.benching import found_lines, told_lines
-from kit.report.watch import Watcher
 from kit.targets.loading import Loaders, loaders
 from kit.targets.stands import Ground, Place, verified
 from kit.verbs.bench_files import Files, setup_of
 from kit.verbs.bench_steps import Work
 from kit.verbs.inputs import Project, planned_for
-from kit.verbs.output import Output
 from kit.verbs.render import COMPOSE, rendered_from, write
 
 if TYPE_CHECKING:

@@ -13,12 +13,12 @@ from kit.engines import ENGINES
 from kit.errors import Problem, TargetError
 from kit.gpu import ask_driver
 from kit.memory.bill import Plan, Share
+from kit.output.console import Output
+from kit.output.progress import Watcher
 from kit.planner.lockfile import Lock, Locked, card_of, from_text, to_text
-from kit.report.watch import Watcher
 from kit.units import gib
 from kit.verbs.files import read_text, write_atomically
 from kit.verbs.inputs import LIVE, LOCK, Project, planned, read_project
-from kit.verbs.output import Output
 from kit.verbs.render import COMPOSE, rendered_from, write
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from kit.output.console import Output
 from kit.verbs.inputs import read_project
-from kit.verbs.output import Output
 
 
 def run(output: Output, file: Path) -> int:

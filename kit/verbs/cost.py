@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from kit.errors import KitError
+from kit.output.console import Output
+from kit.output.cost import cost_json, table
 from kit.planner.cost import cost
-from kit.report.cost import cost_json, table
 from kit.verbs.inputs import choose_gpu, gather, located, read_project
-from kit.verbs.output import Output
 
 
 def run(output: Output, file: Path, gpu: str | None, price: float) -> int:

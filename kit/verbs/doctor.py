@@ -20,10 +20,10 @@ from kit.doctor.requirements import Wants, wants
 from kit.engines import mps
 from kit.errors import ManifestError, ModelFilesError, TargetError
 from kit.facts.hub import read_recorded
-from kit.report.doctor import lines
+from kit.output.console import Output
+from kit.output.doctor import lines
 from kit.verbs.files import read_text
 from kit.verbs.inputs import read_project
-from kit.verbs.output import Output
 
 if TYPE_CHECKING:
     from docker import DockerClient

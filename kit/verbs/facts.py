@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from kit.output.console import Output
 from kit.verbs.files import write_atomically
 from kit.verbs.inputs import adapters_of, facts_of, read_project
-from kit.verbs.output import Output
 
 
 def run(output: Output, file: Path, out: Path | None) -> int:

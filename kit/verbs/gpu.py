@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 from kit.gpu import ask_driver, to_json
+from kit.output.console import Output
 from kit.verbs.files import write_atomically
-from kit.verbs.output import Output
 
 
 def run(output: Output, device: str, out: Path | None) -> int:

@@ -6,9 +6,9 @@ import os
 from pathlib import Path
 
 from kit.compose import up
+from kit.output.console import Output
 from kit.status.collect import why
 from kit.verbs.inputs import read_project
-from kit.verbs.output import Output
 
 
 def run(output: Output, file: Path, name: str, follow: bool, tail: int) -> int:

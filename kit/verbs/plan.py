@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from kit.errors import DoesNotFit
-from kit.report.plan_json import misfit_json, plan_json
+from kit.output.console import Output
+from kit.output.plan_json import misfit_json, plan_json
 from kit.verbs import cards
 from kit.verbs.inputs import planned_for, read_project
-from kit.verbs.output import Output
 
 
 def run(output: Output, file: Path, gpu: str | None, short: bool) -> int:
@@ -24,7 +24,7 @@ def run(output: Output, file: Path, gpu: str | None, short: bool) -> int:
     if output.as_json:
         output.json(plan_json(made))
         return 0
-    from kit.report.bill import bill
+    from kit.output.plan import bill
 
     console = output.console()
     for part in bill(made, console.width, short):

@@ -8,12 +8,12 @@ from pathlib import Path
 
 from kit.errors import KitError, ManifestError
 from kit.memory.bill import Plan
+from kit.output.console import Output
 from kit.stack.model import assemble
 from kit.stack.render import Keep, Refuse, Rendered, Write, beside, checksum, decide_write, render
 from kit.verbs import cards
 from kit.verbs.files import read_text, write_atomically
 from kit.verbs.inputs import LOCK, Project, located, planned_for, read_project
-from kit.verbs.output import Output
 
 COMPOSE = "docker-compose.yaml"
 FROM = "printed from manifest "

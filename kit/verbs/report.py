@@ -6,11 +6,11 @@ from pathlib import Path
 
 from kit.bench.stored import ResultsError, from_text
 from kit.errors import Problem
+from kit.output.console import Output
 from kit.report.charts import charts
 from kit.report.draw import png, svg
 from kit.report.page import html
 from kit.verbs.files import read_text, write_atomically
-from kit.verbs.output import Output
 
 BENCH = "bench.json"
 RUN_IT = "`monogpu-kit bench` writes it; or name the folder that it wrote: monogpu-kit report FOLDER"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kit.manifest.model import schema
-from kit.verbs.output import Output
+from kit.output.console import Output
 
 
 def run(output: Output) -> int:

@@ -14,16 +14,16 @@ from kit.compose.operation import STARTING, Operation
 from kit.compose.spec import ProjectSpec, ServiceSpec
 from kit.errors import TargetError
 from kit.gpu import Gpu
+from kit.output.console import Output
+from kit.output.progress import Watcher
 from kit.planner.admission import Promise, no_room, wrong_card
 from kit.planner.footprints import Footprint, compare
-from kit.report.watch import Watcher
 from kit.routers.drain_state import lacking
 from kit.stack import labels
 from kit.stack.render import Rendered, is_ours
 from kit.verbs import cards
 from kit.verbs.files import read_text
 from kit.verbs.inputs import LIVE, Project, choose_gpu, planned_for, read_project
-from kit.verbs.output import Output
 from kit.verbs.render import COMPOSE, digest_of, printed_from, rendered_from, write
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from kit.compose import up
 from kit.errors import Problem, TargetError, VerificationError
+from kit.output.console import Output
 from kit.verbs.inputs import read_project
-from kit.verbs.output import Output
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -57,7 +57,7 @@ def _patience(project: str, client: DockerClient) -> float:
 
 
 def _print(output: Output, found: Verification) -> None:
-    from kit.report.checks import report
+    from kit.output.verify import report
 
     console = output.console()
     for part in report(found):

@@ -6,7 +6,7 @@ import io
 
 from rich.console import Console
 
-from kit.report.checks import grouped, report, verdict
+from kit.output.verify import grouped, report, verdict
 from kit.verify import Check, Verification
 
 GOOD = (

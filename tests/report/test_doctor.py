@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from kit.doctor.finding import Finding
-from kit.report.doctor import lines
+from kit.output.doctor import lines
 
 FINDINGS = (
     Finding("docker", "ok", "Engine 28.5.1, cgroup v2", "never shown"),

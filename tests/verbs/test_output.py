@@ -23,7 +23,7 @@ from kit.errors import (
     VerificationError,
 )
 from kit.gpu import GpuError
-from kit.verbs.output import Output
+from kit.output.console import Output
 
 
 def guarded(walk: Callable[[], int], as_json: bool = False) -> tuple[int, str, str]:
@@ -96,7 +96,7 @@ def test_our_own_bug_is_one_sentence_and_a_file_with_the_details() -> None:
 
 @pytest.mark.parametrize(("columns", "width"), [("", 100), ("nonsense", 100), ("160", 160), ("3", 40)])
 def test_a_stream_that_is_no_terminal_has_a_steady_width(columns: str, width: int) -> None:
-    code = "import sys; from kit.verbs.output import Output; print(Output(sys.stdout, sys.stderr).console().width)"
+    code = "import sys; from kit.output.console import Output; print(Output(sys.stdout, sys.stderr).console().width)"
     place = {"COLUMNS": columns, "PYTHONPATH": str(Path(__file__).resolve().parents[2])}
     done = subprocess.run([sys.executable, "-c", code], env=place, capture_output=True, text=True, check=True)
     assert done.stdout == f"{width}\n"

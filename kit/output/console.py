@@ -66,7 +66,7 @@ class Output:
 
     def _failed(self, error: KitError) -> None:
         if self.as_json:
-            from kit.report.plan_json import problems_json
+            from kit.output.plan_json import problems_json
 
             self.json(
                 {

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from kit.gpu import Gpu
+from kit.output.plan_json import gpu_json
 from kit.planner.cost import HOURS, Cost, Setup
-from kit.report.plan_json import gpu_json
 from kit.units import size
 
 if TYPE_CHECKING:
