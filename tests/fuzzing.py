@@ -23,8 +23,8 @@ from kit.errors import KitError
 from kit.manifest.model import parse
 from kit.manifest.yaml_document import load_bytes
 from kit.output.console import Output
+from kit.project import write
 from kit.stack.render import is_ours
-from kit.verbs import render
 
 ROOT = Path(__file__).resolve().parent.parent
 HANG = 20.0  # seconds
@@ -157,7 +157,7 @@ def render_writes_all_or_nothing(data: bytes) -> bool:
         file.write_bytes(data)
         err = io.StringIO()
         output = Output(io.StringIO(), err)
-        code = output.guard(lambda: render.run(output, file, None, None, "compose", False, False))
+        code = output.guard(lambda: write.run(output, file, None, None, "compose", False, False))
         written = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
         made = written - {"facts.json", "gpu.json", "monogpu.yaml"}
         if code:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from kit.project.load import read_project
+from kit.project.write import COMPOSE, printed
 from kit.stack.render import Rendered
-from kit.verbs.inputs import read_project
-from kit.verbs.render import COMPOSE, printed
 from tests.typed import EXAMPLES, ROOT, kit
 
 Golden = Callable[[Path, str], None]

@@ -12,8 +12,8 @@ import pytest
 
 from kit import gpu
 from kit.compose import held, up
+from kit.project.load import host_gpu
 from kit.units import GIB, MIB
-from kit.verbs.inputs import host_gpu
 from tests.pretend.ledger import foreign
 from tests.walks import ROOT, SMALL, TINY, Said, Walk, model, soon, walk
 

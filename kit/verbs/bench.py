@@ -21,8 +21,8 @@ from kit.errors import DoesNotFit, ManifestError, Problem, TargetError
 from kit.gpu import Gpu
 from kit.manifest.rules import POLICIES
 from kit.output.console import Output
+from kit.project.load import LIVE, Project, choose_gpu, planned_for, read_project
 from kit.verbs.bench_files import Files
-from kit.verbs.inputs import LIVE, Project, choose_gpu, planned_for, read_project
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -54,7 +54,8 @@ class Options:
 
 
 def run(output: Output, file: Path, options: Options) -> int:
-    from kit.verbs import benching, up
+    from kit.project import apply
+    from kit.verbs import benching
 
     names, effort, rates = _names(options.names), effort_of(options), _rates(options.rates)
     levels = _levels(options)
@@ -68,7 +69,7 @@ def run(output: Output, file: Path, options: Options) -> int:
     wish = Wish(planned_for(project, gpu), effort, options.model, options.goodput, rates, policies, levels)
     protocols = [that_plans(EXPERIMENTS[name].protocol(wish), project, gpu) for name in names]
     if running and not options.restart:
-        refuse_changes(up.pending(output, project, client))
+        refuse_changes(apply.pending(output, project, client))
         protocols = [without_restart(protocol) for protocol in protocols]
     session = benching.Session(output, file, project, client, gpu, wish, options, bool(running))
     return benching.walk(session, protocols, files)

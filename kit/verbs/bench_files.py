@@ -23,12 +23,12 @@ from kit.bench.trials import AS_GIVEN, Protocol, Stand, Step, Trial, Wish, sched
 from kit.errors import ManifestError, Problem
 from kit.files import read_text, write_atomically
 from kit.gpu import Gpu, to_json
+from kit.project.write import COMPOSE
 from kit.stack.model import assemble
 from kit.targets.loading import digests
 from kit.targets.sending import Outcome
 from kit.targets.stands import Place
 from kit.units import gib
-from kit.verbs.render import COMPOSE
 
 if TYPE_CHECKING:
     from kit.verbs.benching import Session

@@ -14,13 +14,13 @@ from kit.bench.telling import left, seen, turns
 from kit.bench.trials import AS_GIVEN, Protocol, Stand, Step, Trial, schedule
 from kit.errors import TargetError
 from kit.gpu import Gpu, GpuError
+from kit.project.load import LIVE, choose_gpu
 from kit.report.benching import Bar, look_words, run_line
 from kit.status.collect import look
 from kit.targets.loading import Loaders
 from kit.targets.sending import Outcome, send
 from kit.targets.stands import Ground
 from kit.verbs.bench_files import Files, digest_of, load_digest, load_seeds
-from kit.verbs.inputs import LIVE, choose_gpu
 
 if TYPE_CHECKING:
     from kit.verbs.benching import Session

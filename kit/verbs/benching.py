@@ -22,13 +22,13 @@ from kit.errors import KitError
 from kit.gpu import Gpu
 from kit.output.console import Output
 from kit.output.progress import Watcher
+from kit.project.load import Project, planned_for
+from kit.project.write import COMPOSE, rendered_from, write
 from kit.report.benching import found_lines, told_lines
 from kit.targets.loading import Loaders, loaders
 from kit.targets.stands import Ground, Place, verified
 from kit.verbs.bench_files import Files, setup_of
 from kit.verbs.bench_steps import Work
-from kit.verbs.inputs import Project, planned_for
-from kit.verbs.render import COMPOSE, rendered_from, write
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -113,9 +113,9 @@ def _place(session: Session, others: Path, environ: Mapping[str, str]) -> Place:
 
 def _bring(session: Session) -> None:
     """The user's stack, as `up` brings it up."""
-    from kit.verbs import up
+    from kit.project import apply
 
-    up.run(Output(session.output.err, session.output.err), session.file, None, False, session.options.timeout, False)
+    apply.run(Output(session.output.err, session.output.err), session.file, None, False, session.options.timeout, False)
 
 
 def write_down(session: Session, protocols: Sequence[Protocol], files: Files) -> None:

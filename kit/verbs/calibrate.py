@@ -16,10 +16,10 @@ from kit.memory.bill import Plan, Share
 from kit.output.console import Output
 from kit.output.progress import Watcher
 from kit.planner.lockfile import Lock, Locked, card_of, from_text, to_text
+from kit.project.files import read_text, write_atomically
+from kit.project.load import LIVE, LOCK, Project, planned, read_project
+from kit.project.write import COMPOSE, rendered_from, write
 from kit.units import gib
-from kit.verbs.files import read_text, write_atomically
-from kit.verbs.inputs import LIVE, LOCK, Project, planned, read_project
-from kit.verbs.render import COMPOSE, rendered_from, write
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -146,7 +146,7 @@ def _held(project: Project, client: DockerClient, service: str) -> int:
 
 
 def _locked(client: DockerClient, plan: Plan, share: Share, rest: int, loaded: int, log: str) -> Locked:
-    from kit.verbs.inputs import image_of
+    from kit.project.load import image_of
 
     said = read_log(log)
     kv = [line.bytes for line in share.lines if line.what in ("kv cache", "kv rounding")]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from kit.output.console import Output
-from kit.verbs.inputs import read_project
+from kit.project.load import read_project
 
 
 def run(output: Output, file: Path) -> int:

@@ -8,7 +8,7 @@ from kit.errors import KitError
 from kit.output.console import Output
 from kit.output.cost import cost_json, table
 from kit.planner.cost import cost
-from kit.verbs.inputs import choose_gpu, gather, located, read_project
+from kit.project.load import choose_gpu, gather, located, read_project
 
 
 def run(output: Output, file: Path, gpu: str | None, price: float) -> int:

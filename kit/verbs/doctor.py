@@ -22,8 +22,8 @@ from kit.errors import ManifestError, ModelFilesError, TargetError
 from kit.facts.hub import read_recorded
 from kit.output.console import Output
 from kit.output.doctor import lines
-from kit.verbs.files import read_text
-from kit.verbs.inputs import read_project
+from kit.project.files import read_text
+from kit.project.load import read_project
 
 if TYPE_CHECKING:
     from docker import DockerClient

@@ -8,7 +8,7 @@ from pathlib import Path
 from kit.compose import up
 from kit.output.console import Output
 from kit.output.progress import Watcher
-from kit.verbs.inputs import read_project
+from kit.project.load import read_project
 
 
 def run(output: Output, file: Path, volumes: bool) -> int:

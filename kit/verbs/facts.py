@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from kit.output.console import Output
-from kit.verbs.files import write_atomically
-from kit.verbs.inputs import adapters_of, facts_of, read_project
+from kit.project.files import write_atomically
+from kit.project.load import adapters_of, facts_of, read_project
 
 
 def run(output: Output, file: Path, out: Path | None) -> int:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from kit.gpu import ask_driver, to_json
 from kit.output.console import Output
-from kit.verbs.files import write_atomically
+from kit.project.files import write_atomically
 
 
 def run(output: Output, device: str, out: Path | None) -> int:

@@ -9,8 +9,8 @@ from kit.errors import KitError
 from kit.gpu import Gpu, GpuError, ask_driver
 from kit.manifest.scaffold import SCHEMA_FILE, picks, schema_text, starter
 from kit.output.console import Output
-from kit.verbs.files import read_text, write_atomically
-from kit.verbs.inputs import LIVE, given_gpu, host_gpu
+from kit.project.files import read_text, write_atomically
+from kit.project.load import LIVE, given_gpu, host_gpu
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from kit.compose import up
 from kit.output.console import Output
+from kit.project.load import read_project
 from kit.status.collect import why
-from kit.verbs.inputs import read_project
 
 
 def run(output: Output, file: Path, name: str, follow: bool, tail: int) -> int:

@@ -7,8 +7,8 @@ from pathlib import Path
 from kit.errors import DoesNotFit
 from kit.output.console import Output
 from kit.output.plan_json import misfit_json, plan_json
-from kit.verbs import cards
-from kit.verbs.inputs import planned_for, read_project
+from kit.project import cards
+from kit.project.load import planned_for, read_project
 
 
 def run(output: Output, file: Path, gpu: str | None, short: bool) -> int:

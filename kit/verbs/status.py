@@ -12,9 +12,9 @@ from kit.errors import VerificationError
 from kit.gpu import Gpu, GpuError
 from kit.output.console import Output
 from kit.output.status import NARROW, lines
+from kit.project.load import LIVE, Project, choose_gpu, read_project
 from kit.status.collect import look
 from kit.status.model import Load, Status, as_json, by_name
-from kit.verbs.inputs import LIVE, Project, choose_gpu, read_project
 
 BETWEEN = 1.0  # seconds between the two looks that tokens a second need
 

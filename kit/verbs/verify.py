@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from kit.compose import up
 from kit.errors import Problem, TargetError, VerificationError
 from kit.output.console import Output
-from kit.verbs.inputs import read_project
+from kit.project.load import read_project
 
 if TYPE_CHECKING:
     from docker import DockerClient

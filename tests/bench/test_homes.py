@@ -11,9 +11,9 @@ from kit.bench.homes import at_home
 from kit.compose.load import project
 from kit.compose.spec import MountSpec, ProjectSpec
 from kit.memory.bill import Plan
+from kit.project.load import planned, read_project
 from kit.stack.model import assemble
 from kit.stack.render import Rendered, render
-from kit.verbs.inputs import planned, read_project
 from tests.strategies import model, plan, plans, share
 from tests.typed import EXAMPLES
 

@@ -16,8 +16,8 @@ from kit.manifest import rules
 from kit.memory.bill import Plan
 from kit.planner.plan import NoRoom, plan
 from kit.planner.workers import Asked
+from kit.project.load import planned, read_project
 from kit.units import GIB
-from kit.verbs.inputs import planned, read_project
 from tests import planning
 from tests.planning import FACTS, RTX_5080, trio
 from tests.typed import ROOT

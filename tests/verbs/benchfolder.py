@@ -14,10 +14,10 @@ from kit.bench.results import Bench, Figures
 from kit.bench.stored import from_text
 from kit.bench.trials import EFFORTS, Protocol, Step, Wish, schedule
 from kit.output.console import Output
+from kit.project.load import planned_for, read_project
 from kit.verbs.bench import Options
 from kit.verbs.bench_files import Files, digest_of
 from kit.verbs.benching import Session
-from kit.verbs.inputs import planned_for, read_project
 from tests.bench.wishes import HOST, protocols
 from tests.typed import ROOT
 

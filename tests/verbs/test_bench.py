@@ -13,9 +13,9 @@ from kit.bench.trials import AS_GIVEN, EFFORTS, Effort
 from kit.compose.operation import Operation
 from kit.errors import TargetError
 from kit.gpu import from_size, host
+from kit.project.load import choose_gpu, read_project
 from kit.units import GIB
 from kit.verbs.bench import Options, as_before, effort_of, refuse_changes, that_plans, without_restart
-from kit.verbs.inputs import choose_gpu, read_project
 from tests.bench.wishes import HOST, example, protocols
 from tests.typed import EXAMPLES, ROOT, kit
 

@@ -9,11 +9,11 @@ from pathlib import Path
 from kit.errors import KitError, ManifestError
 from kit.memory.bill import Plan
 from kit.output.console import Output
+from kit.project import cards
+from kit.project.files import read_text, write_atomically
+from kit.project.load import LOCK, Project, located, planned_for, read_project
 from kit.stack.model import assemble
 from kit.stack.render import Keep, Refuse, Rendered, Write, beside, checksum, decide_write, render
-from kit.verbs import cards
-from kit.verbs.files import read_text, write_atomically
-from kit.verbs.inputs import LOCK, Project, located, planned_for, read_project
 
 COMPOSE = "docker-compose.yaml"
 FROM = "printed from manifest "

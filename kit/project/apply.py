@@ -18,13 +18,13 @@ from kit.output.console import Output
 from kit.output.progress import Watcher
 from kit.planner.admission import Promise, no_room, wrong_card
 from kit.planner.footprints import Footprint, compare
+from kit.project import cards
+from kit.project.files import read_text
+from kit.project.load import LIVE, Project, choose_gpu, planned_for, read_project
+from kit.project.write import COMPOSE, digest_of, printed_from, rendered_from, write
 from kit.routers.drain_state import lacking
 from kit.stack import labels
 from kit.stack.render import Rendered, is_ours
-from kit.verbs import cards
-from kit.verbs.files import read_text
-from kit.verbs.inputs import LIVE, Project, choose_gpu, planned_for, read_project
-from kit.verbs.render import COMPOSE, digest_of, printed_from, rendered_from, write
 
 if TYPE_CHECKING:
     from docker import DockerClient

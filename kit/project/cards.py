@@ -9,7 +9,7 @@ from kit.compose import held, up
 from kit.compose.client import is_local
 from kit.errors import TargetError
 from kit.gpu import Gpu
-from kit.verbs.inputs import Project, choose_gpu, is_live
+from kit.project.load import Project, choose_gpu, is_live
 
 
 def for_plan(project: Project, asked: str | None) -> Gpu:

@@ -18,7 +18,7 @@ from kit.memory.bill import Plan
 from kit.memory.worker import Measured
 from kit.planner.lockfile import Wanted, from_text, measured
 from kit.planner.workers import Asked, services_of
-from kit.verbs.files import read_text
+from kit.project.files import read_text
 
 LIVE = "live"
 LOCK = "monogpu.lock.yaml"

@@ -1,0 +1,1 @@
+"""A manifest's project on disk"""
