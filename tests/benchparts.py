@@ -6,9 +6,9 @@ import re
 from collections.abc import Sequence
 from typing import Literal
 
-from kit.bench.measure import together as gathered
 from kit.bench.results import Arm, Comparison, Figures, Percentiles, Run
 from kit.bench.statistics import arm, verdict
+from kit.bench.vllm_results import together as gathered
 
 Better = Literal["higher", "lower"]
 

@@ -18,11 +18,11 @@ import pytest
 import yaml
 
 from kit.bench.experiments import EXPERIMENTS
-from kit.bench.measure import figures, parse
-from kit.bench.records import Ran, Record, read, runs
+from kit.bench.journal import Ran, Record, read, runs
+from kit.bench.load_containers import LOADS
 from kit.bench.results import Arm, Bench, Experiment, Run
-from kit.bench.stored import from_text
-from kit.targets.loading import LOADS
+from kit.bench.results_json import from_text
+from kit.bench.vllm_results import figures, parse
 from tests.pretend_gpu import wait_for
 from tests.realwalk import SECONDS, project
 from tests.walks import Said, Walk, interrupt

@@ -24,7 +24,7 @@ MAY_IMPORT = {
     "pynvml": ("kit.gpu",),
     "rich": ("kit.report", "kit.verbs"),
     "jinja2": ("kit.stack.render",),
-    "matplotlib": ("kit.report.draw", "kit.report.sheet"),
+    "matplotlib": ("kit.bench.html.draw", "kit.bench.html.sheet"),
     "typer": ("kit.cli",),
     "socket": ("kit.targets",),
     "shutil": ("kit.verbs",),
@@ -47,7 +47,7 @@ PURE_TARGETS = (
 # Types that lie beside what fills them.
 VALUES = ("kit.doctor.collect_listeners.Listener",)
 # Programs of their own: they run in containers, and no module imports them.
-PROGRAMS = ("kit.routers.smg_launch", "kit.bench.loader")
+PROGRAMS = ("kit.routers.smg_launch", "kit.bench.load_server")
 # The distribution that brings a module, where its name is another.
 BRINGS = {
     "yaml": "pyyaml", "pynvml": "nvidia-ml-py", "requests": "docker", "urllib3": "docker", "pydantic_core": "pydantic",

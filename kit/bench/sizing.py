@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 
+from kit.bench.design import Trial
 from kit.bench.load import Load
-from kit.bench.measure import LEAST_SECONDS
-from kit.bench.trials import Trial
+from kit.bench.vllm_results import LEAST_SECONDS
 
 MOST_PROCESSES = 8
 WORTH_SPLITTING = 16  # requests at once

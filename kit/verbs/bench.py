@@ -10,10 +10,11 @@ from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kit.bench.design import AS_GIVEN, EFFORTS, Effort, Protocol, Wish
 from kit.bench.experiments import EXPERIMENTS
 from kit.bench.experiments.policy import NOT_FOR_MANY
-from kit.bench.records import Began, began
-from kit.bench.trials import AS_GIVEN, EFFORTS, Effort, Protocol, Wish
+from kit.bench.journal import Began, began
+from kit.bench.results_dir import Files
 from kit.compose import held
 from kit.compose import up as compose
 from kit.compose.operation import Operation
@@ -22,7 +23,6 @@ from kit.gpu import Gpu
 from kit.manifest.rules import POLICIES
 from kit.output.console import Output
 from kit.project.load import LIVE, Project, choose_gpu, planned_for, read_project
-from kit.verbs.bench_files import Files
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -54,8 +54,8 @@ class Options:
 
 
 def run(output: Output, file: Path, options: Options) -> int:
+    from kit.bench import session as benching
     from kit.project import apply
-    from kit.verbs import benching
 
     names, effort, rates = _names(options.names), effort_of(options), _rates(options.rates)
     levels = _levels(options)

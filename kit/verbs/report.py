@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kit.bench.stored import ResultsError, from_text
+from kit.bench.html.charts import charts
+from kit.bench.html.draw import png, svg
+from kit.bench.html.page import html
+from kit.bench.results_json import ResultsError, from_text
 from kit.errors import Problem
 from kit.output.console import Output
 from kit.project.files import read_text, write_atomically
-from kit.report.charts import charts
-from kit.report.draw import png, svg
-from kit.report.page import html
 
 BENCH = "bench.json"
 RUN_IT = "`monogpu-kit bench` writes it; or name the folder that it wrote: monogpu-kit report FOLDER"

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kit.bench import loader
-from kit.targets.loading import program
+from kit.bench import load_server
+from kit.bench.load_containers import program
 from tests.pretend_gpu import wait_for
 
 SECONDS = 60.0
@@ -128,9 +128,9 @@ def listening() -> Iterator[Here]:
         folder = Path(name)
         package(folder)
         text = program()
-        assert text.count(loader.SOCKET) == 1
+        assert text.count(load_server.SOCKET) == 1
         environ = {"PATH": os.environ["PATH"], "PYTHONPATH": name, "IMPORTED": str(folder / "imported")}
-        argv = [sys.executable, "-u", "-c", text.replace(loader.SOCKET, str(folder / "s"))]
+        argv = [sys.executable, "-u", "-c", text.replace(load_server.SOCKET, str(folder / "s"))]
         process = subprocess.Popen(argv, env=environ, cwd=name, stdout=subprocess.PIPE, text=True)
         try:
             assert process.stdout and process.stdout.readline() == "ready\n"

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from textwrap import wrap
 from typing import Any
 
+from kit.bench.design import AS_GIVEN, Protocol, Stand, View, schedule
 from kit.bench.load import Load
-from kit.bench.trials import AS_GIVEN, Protocol, Stand, View, schedule
 from kit.errors import Path, dotted
 from kit.manifest.model import Manifest
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 
-from kit.bench.choosing import SPARE
+from kit.bench.design import Wish
 from kit.bench.experiments import EXPERIMENTS
-from kit.bench.trials import Wish
+from kit.bench.workload import SPARE
 from tests.bench.printed import printed
 from tests.bench.wishes import example, planned_stands, protocols, wish, wishes
 from tests.planning import CHAT, model, trio

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
+from kit.bench.design import AS_GIVEN, Wish
 from kit.bench.experiments import EXPERIMENTS
 from kit.bench.experiments.policy import NOT_FOR_MANY
-from kit.bench.trials import AS_GIVEN, Wish
 from kit.errors import ManifestError
 from kit.manifest.model import GpuWish
 from kit.manifest.rules import POLICIES

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kit.bench.gather import experiment, fairness, jain, value_of
-from kit.bench.records import Ran
+from kit.bench.analyze import experiment, fairness, jain, value_of
+from kit.bench.design import Protocol, Value, schedule
+from kit.bench.journal import Ran
 from kit.bench.results import Experiment, Figures, Percentiles
-from kit.bench.trials import Protocol, Value, schedule
 from tests.bench.wishes import protocols, wish
 
 ALL = protocols(wish())

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from kit.bench.loader import SAMPLE_SECONDS
+from kit.bench.load_server import SAMPLE_SECONDS
 from tests.bench.fakevllm import Here, answer, children, listening, settled
 
 

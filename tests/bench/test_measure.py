@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kit.bench.measure import figures, overlap, parse, percentiles, together
 from kit.bench.results import Figures
+from kit.bench.vllm_results import figures, overlap, parse, percentiles, together
 from kit.errors import TargetError
 from tests.bench.servejson import FAILED, LOADS, SECONDS, Sent, embedded, generated, recorded, steady
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kit.bench.measure import LISTS, parse, saturated, slim
+from kit.bench.vllm_results import LISTS, parse, saturated, slim
 from kit.errors import TargetError
 from tests.bench.servejson import ANSWERED, FAILED, LOADS, Sent, embedded, generated, recorded, steady
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kit.bench.records import Began, Held, Looked, Ran, Record, Stood, Told, line, read, runs, sizes, whole
+from kit.bench.journal import Began, Held, Looked, Ran, Record, Stood, Told, line, read, runs, sizes, whole
 from kit.bench.sizing import Size
 from kit.errors import TargetError
 from tests.anybench import FIGURES, NASTY, PHASES, TEXTS, WHOLE

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kit.bench.design import AS_GIVEN, Stand, Trial
 from kit.bench.load import Load, Prompts
-from kit.bench.measure import LEAST_SECONDS
 from kit.bench.sizing import (
     MOST_PROCESSES,
     WORTH_SPLITTING,
@@ -20,7 +20,7 @@ from kit.bench.sizing import (
     second_look,
     sized,
 )
-from kit.bench.trials import AS_GIVEN, Stand, Trial
+from kit.bench.vllm_results import LEAST_SECONDS
 from kit.manifest.model import Manifest
 from tests.planning import model
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kit.bench.results import Bench
-from kit.bench.stored import ResultsError, from_text, to_text
+from kit.bench.results_json import ResultsError, from_text, to_text
 from tests.anybench import BENCHES
 from tests.benches import EXAMPLE
 

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kit.bench.records import Looked, Ran, Record, Stood
-from kit.bench.sizing import LOOK_SECONDS, Size, may_split
-from kit.bench.telling import (
+from kit.bench.design import Protocol, Stand, Step, Wish, schedule
+from kit.bench.estimate import (
     A_TURN,
     AROUND,
     COLD,
@@ -24,7 +23,8 @@ from kit.bench.telling import (
     turns,
     words,
 )
-from kit.bench.trials import Protocol, Stand, Step, Wish, schedule
+from kit.bench.journal import Looked, Ran, Record, Stood
+from kit.bench.sizing import LOOK_SECONDS, Size, may_split
 from tests.bench.wishes import protocols, wish, wishes
 
 ALL = list(protocols(wish()).values())

@@ -6,7 +6,7 @@ from itertools import groupby
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kit.bench.trials import AS_GIVEN, EFFORTS, Protocol, Stand, Trial, Wish, schedule, step_id
+from kit.bench.design import AS_GIVEN, EFFORTS, Protocol, Stand, Trial, Wish, schedule, step_id
 from kit.manifest.model import Manifest
 from tests.bench.wishes import protocols, wish, wishes
 from tests.planning import model

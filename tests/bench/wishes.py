@@ -9,8 +9,8 @@ from typing import Any
 from hypothesis import reject
 from hypothesis import strategies as st
 
+from kit.bench.design import EFFORTS, Protocol, Wish
 from kit.bench.experiments import EXPERIMENTS
-from kit.bench.trials import EFFORTS, Protocol, Wish
 from kit.gpu import Gpu, host
 from kit.manifest import rules
 from kit.memory.bill import Plan

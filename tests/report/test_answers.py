@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 
+from kit.bench.html.answers import MOST, answers, finding, peak, summary, tallies
 from kit.bench.results import Comparison, Experiment, Verdict
-from kit.report.answers import MOST, answers, finding, peak, summary, tallies
 from tests.anybench import EXPERIMENTS
 from tests.benches import EXAMPLE
 from tests.benchparts import Better, compared

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from kit.bench.gather import experiment
-from kit.bench.records import Ran
+from kit.bench.analyze import experiment
+from kit.bench.design import Step, schedule
+from kit.bench.journal import Ran
+from kit.bench.progress import Bar, found_lines, look_words, number, run_line, told_lines
 from kit.bench.results import Figures, Percentiles
 from kit.bench.sizing import Size
-from kit.bench.trials import Step, schedule
-from kit.report.benching import Bar, found_lines, look_words, number, run_line, told_lines
 from tests.bench.wishes import example, protocols, wish
 
 Golden = Callable[[Path, str], None]

@@ -18,10 +18,10 @@ from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
 from pypdf import PdfReader
 
+from kit.bench.html.charts import charts
+from kit.bench.html.palette import DARK, LIGHT
 from kit.bench.results import Bench
-from kit.bench.stored import to_text
-from kit.report.charts import charts
-from kit.report.palette import DARK, LIGHT
+from kit.bench.results_json import to_text
 from tests.benches import EXAMPLE
 from tests.typed import kit
 

@@ -10,9 +10,9 @@ from typing import TypeVar
 
 from hypothesis import given
 
+from kit.bench.html.charts import charts, figures_of
+from kit.bench.html.chartspecs import Bars, Chart, Curves, Lane, Stack, Timeline
 from kit.bench.results import Arm, Bench, Comparison, Figures, Percentiles, Phase, Run
-from kit.report.charts import charts, figures_of
-from kit.report.chartspecs import Bars, Chart, Curves, Lane, Stack, Timeline
 from tests.anybench import BENCHES
 from tests.benches import EXAMPLE
 from tests.benchparts import compared

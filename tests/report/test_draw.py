@@ -14,11 +14,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from PIL import Image
 
+from kit.bench.html.charts import charts
+from kit.bench.html.chartspecs import Bars, Chart, Curves, Row, Stack, Timeline
+from kit.bench.html.draw import png, svg
+from kit.bench.html.palette import EITHER
 from kit.bench.results import Bench
-from kit.report.charts import charts
-from kit.report.chartspecs import Bars, Chart, Curves, Row, Stack, Timeline
-from kit.report.draw import png, svg
-from kit.report.palette import EITHER
 from tests.anybench import BENCHES
 from tests.benches import EXAMPLE
 
@@ -108,7 +108,7 @@ def test_matplotlib_s_own_settings_are_left_as_they_were_and_those_of_the_user_d
 
 
 def test_without_matplotlib_the_command_that_brings_it_is_named(tmp_path: Path) -> None:
-    from kit.bench.stored import to_text
+    from kit.bench.results_json import to_text
 
     (tmp_path / "bench.json").write_text(to_text(EXAMPLE))
     code = "import sys; sys.modules['matplotlib'] = None; from kit.cli import main; main()"

@@ -5,8 +5,8 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kit.bench.html.memorycharts import memory_charts, off, planned, total
 from kit.bench.results import Bench, Footprint
-from kit.report.memorycharts import memory_charts, off, planned, total
 from kit.units import GIB
 from tests.anybench import FOOTPRINTS
 from tests.benches import EXAMPLE

@@ -5,7 +5,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kit.report.names import unique
+from kit.bench.html.names import unique
 from tests.anybench import NASTY
 
 

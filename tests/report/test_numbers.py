@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kit.report.numbers import UNKNOWN, duration, known, number, plain, quantity, ratio, short
+from kit.bench.html.numbers import UNKNOWN, duration, known, number, plain, quantity, ratio, short
 
 NONE = (None, float("nan"), float("inf"), float("-inf"))
 

@@ -12,9 +12,9 @@ from pathlib import Path
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from kit.bench.html.charts import charts
+from kit.bench.html.page import Block, Page, html, page
 from kit.bench.results import Bench
-from kit.report.charts import charts
-from kit.report.page import Block, Page, html, page
 from tests.anybench import BENCHES
 from tests.benches import EXAMPLE
 

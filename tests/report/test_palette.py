@@ -6,8 +6,8 @@ from itertools import combinations
 
 import pytest
 
-from kit.report.palette import DARK, EITHER, LIGHT, Palette
-from kit.report.sheet import DASHES, HATCHES, MARKERS
+from kit.bench.html.palette import DARK, EITHER, LIGHT, Palette
+from kit.bench.html.sheet import DASHES, HATCHES, MARKERS
 
 THEMES = {"light": LIGHT, "dark": DARK}
 # Linear RGB as it is seen; Machado, Oliveira, Fernandes: A Physiologically-based Model for Simulation of Color Vision

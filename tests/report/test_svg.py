@@ -3,8 +3,8 @@ from __future__ import annotations
 import re
 from xml.etree import ElementTree
 
-from kit.report.palette import EITHER
-from kit.report.svg import inline
+from kit.bench.html.palette import EITHER
+from kit.bench.html.svg import inline
 
 RAW = f"""<?xml version="1.0" encoding="utf-8"?>
 <!DOCTYPE svg PUBLIC "-//W3C//DTD SVG 1.1//EN" "http://www.w3.org/Graphics/SVG/1.1/DTD/svg11.dtd">

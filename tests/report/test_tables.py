@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from hypothesis import given
 
+from kit.bench.html.tables import Table, arms_table, figures_table, memory_table, runs_table
 from kit.bench.results import Comparison, Experiment, Footprint
-from kit.report.tables import Table, arms_table, figures_table, memory_table, runs_table
 from kit.units import MIB
 from tests.anybench import COMPARISONS
 from tests.benches import EXAMPLE

@@ -11,9 +11,9 @@ from typing import Any, cast
 
 import pytest
 
-from kit.bench import loader
+from kit.bench import load_server
+from kit.bench.load_containers import Loaders, body_of, program
 from kit.errors import TargetError
-from kit.targets.loading import Loaders, body_of, program
 from tests.bench.fakevllm import Here, listening
 from tests.bench.servejson import RECORDED
 
@@ -50,7 +50,7 @@ def _volume(name: str, target: str, write: bool) -> dict[str, Any]:
 def test_a_load_container_as_the_engine_is_asked_for_it(golden: Golden) -> None:
     body = body_of(worker(), "demo", "demo_workers")
     assert body["Entrypoint"][:3] == ["python3", "-u", "-c"] and body["Entrypoint"][3] == program()
-    body["Entrypoint"][3] = "(kit/bench/loader.py)"
+    body["Entrypoint"][3] = "(kit/bench/load_server.py)"
     golden(Path(__file__).parent / "load-container.json", json.dumps(body, indent=1) + "\n")
 
 
@@ -99,9 +99,9 @@ class Nearby:
 
     def exec_create(self, container: str, argv: list[str]) -> dict[str, str]:
         assert container == "c0ffee" and argv[:2] == ["python3", "-c"]
-        assert argv[2].count(loader.SOCKET) == 1
+        assert argv[2].count(load_server.SOCKET) == 1
         name = str(len(self.asked))
-        self.asked[name] = [sys.executable, "-c", argv[2].replace(loader.SOCKET, self.here.socket), *argv[3:]]
+        self.asked[name] = [sys.executable, "-c", argv[2].replace(load_server.SOCKET, self.here.socket), *argv[3:]]
         return {"Id": name}
 
     def exec_start(self, name: str, stream: bool) -> Iterator[bytes]:
@@ -125,7 +125,7 @@ def test_what_a_load_left_comes_back(loaders: tuple[Loaders, Here]) -> None:
     sent = loaders[0].send("chat", loaders[1].argv("good", 5), {"OPENAI_API_KEY": "k"}, said.append)
     found = json.loads(sent.result)
     assert (found["who"], found["key"], found["text"]) == ("5", "k", "ü\u2028\n")
-    assert (sent.every, "".join(said).startswith("sending")) == (loader.SAMPLE_SECONDS, True)
+    assert (sent.every, "".join(said).startswith("sending")) == (load_server.SAMPLE_SECONDS, True)
     assert 0 < sent.seconds < 30
 
 

@@ -9,12 +9,12 @@ from typing import Any, cast
 
 import pytest
 
+from kit.bench.design import AS_GIVEN, Stand, Trial
 from kit.bench.load import Load, Prompts
-from kit.bench.trials import AS_GIVEN, Stand, Trial
+from kit.bench.load_containers import Loaders, Said, Sent
+from kit.bench.run_trial import Outcome, at_once, send
 from kit.errors import Problem, TargetError
 from kit.manifest.model import Manifest
-from kit.targets.loading import Loaders, Said, Sent
-from kit.targets.sending import Outcome, at_once, send
 from tests.bench.servejson import embedded, generated, steady
 from tests.planning import model
 

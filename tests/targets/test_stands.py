@@ -10,14 +10,14 @@ from typing import Any, cast
 
 import pytest
 
-from kit.bench.records import Stood
-from kit.bench.trials import AS_GIVEN, Stand
+from kit.bench.design import AS_GIVEN, Stand
+from kit.bench.journal import Stood
+from kit.bench.stacks import Ground, Place
 from kit.compose import up
 from kit.compose.events import Watch, unwatched
 from kit.compose.wait import Clock
 from kit.errors import TargetError
 from kit.manifest.model import Manifest
-from kit.targets.stands import Ground, Place
 from tests.planning import model
 from tests.typed import ROOT
 

@@ -9,15 +9,15 @@ from typing import Any, cast
 
 from docker.errors import ImageNotFound
 
-from kit.bench.records import Ran
+from kit.bench.design import EFFORTS, Protocol, Step, Wish, schedule
+from kit.bench.journal import Ran
 from kit.bench.results import Bench, Figures
-from kit.bench.stored import from_text
-from kit.bench.trials import EFFORTS, Protocol, Step, Wish, schedule
+from kit.bench.results_dir import Files, digest_of
+from kit.bench.results_json import from_text
+from kit.bench.session import Session
 from kit.output.console import Output
 from kit.project.load import planned_for, read_project
 from kit.verbs.bench import Options
-from kit.verbs.bench_files import Files, digest_of
-from kit.verbs.benching import Session
 from tests.bench.wishes import HOST, protocols
 from tests.typed import ROOT
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from kit.bench.design import AS_GIVEN, EFFORTS, Effort
 from kit.bench.experiments import EXPERIMENTS
-from kit.bench.records import Began
-from kit.bench.trials import AS_GIVEN, EFFORTS, Effort
+from kit.bench.journal import Began
 from kit.compose.operation import Operation
 from kit.errors import TargetError
 from kit.gpu import from_size, host

@@ -10,19 +10,19 @@ from pathlib import Path
 
 import pytest
 
+from kit.bench.design import schedule
+from kit.bench.journal import Began, Held, Looked, Record, Told, line
 from kit.bench.load import Load
-from kit.bench.measure import parse
-from kit.bench.records import Began, Held, Looked, Record, Told, line
+from kit.bench.load_containers import Sent
+from kit.bench.results_dir import Files, digest_of, load_digest, load_seeds, setup_of
+from kit.bench.run_trial import Outcome, Part
+from kit.bench.session import Session
 from kit.bench.sizing import Size
-from kit.bench.trials import schedule
+from kit.bench.stacks import Place
+from kit.bench.vllm_results import parse
 from kit.errors import ManifestError, TargetError
 from kit.gpu import from_size
-from kit.targets.loading import Sent
-from kit.targets.sending import Outcome, Part
-from kit.targets.stands import Place
 from kit.units import GIB, MIB
-from kit.verbs.bench_files import Files, digest_of, load_digest, load_seeds, setup_of
-from kit.verbs.benching import Session
 from tests.bench.servejson import generated, steady
 from tests.bench.wishes import HOST, example, protocols
 from tests.verbs.benchfolder import bench_of, copied, do, folder_of, opened, ran, some

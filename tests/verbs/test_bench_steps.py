@@ -10,12 +10,12 @@ from typing import Any, cast
 
 import pytest
 
-from kit.bench.measure import LEAST_SECONDS
-from kit.bench.records import Looked
-from kit.bench.trials import Trial
-from kit.targets.loading import Said, Sent
-from kit.verbs.bench_files import Files
-from kit.verbs.bench_steps import LOOKS, Work
+from kit.bench.design import Trial
+from kit.bench.journal import Looked
+from kit.bench.load_containers import Said, Sent
+from kit.bench.results_dir import Files
+from kit.bench.steps import LOOKS, Work
+from kit.bench.vllm_results import LEAST_SECONDS
 from tests.bench.servejson import Sent as Request
 from tests.bench.servejson import generated
 from tests.bench.wishes import example, protocols

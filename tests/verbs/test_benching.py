@@ -5,8 +5,8 @@ from __future__ import annotations
 import io
 from pathlib import Path
 
-from kit.verbs.bench_files import Files
-from kit.verbs.benching import Session, write_down
+from kit.bench.results_dir import Files
+from kit.bench.session import Session, write_down
 from tests.verbs.benchfolder import bench_of, copied, do, folder_of, some
 
 

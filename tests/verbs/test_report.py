@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from kit.bench.stored import to_text
-from kit.report.charts import charts
+from kit.bench.html.charts import charts
+from kit.bench.results_json import to_text
 from tests.benches import EXAMPLE
 from tests.typed import kit
 

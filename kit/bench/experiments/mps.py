@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kit.bench.choosing import left_out, load, loadable, sum_unit
-from kit.bench.trials import Protocol, Stand, Trial, Value, View, Wish
+from kit.bench.design import Protocol, Stand, Trial, Value, View, Wish
+from kit.bench.workload import left_out, load, loadable, sum_unit
 
 QUESTION = "Do models that share a card serve more with NVIDIA MPS?"
 VARIES = "gpu.mps"

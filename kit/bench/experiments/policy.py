@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kit.bench.choosing import SPARE, cached, footprint, load, share_of, single
+from kit.bench.design import Protocol, Stand, Trial, Value, View, Wish
 from kit.bench.load import Prompts
-from kit.bench.trials import Protocol, Stand, Trial, Value, View, Wish
+from kit.bench.workload import SPARE, cached, footprint, load, share_of, single
 from kit.manifest.model import Model
 from kit.manifest.rules import POLICIES
 from kit.memory.bill import Share

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from kit.bench.choosing import SPARE, load, share_of, single
+from kit.bench.design import Protocol, Trial, Value, View, Wish
 from kit.bench.load import Prompts
-from kit.bench.trials import Protocol, Trial, Value, View, Wish
+from kit.bench.workload import SPARE, load, share_of, single
 
 QUESTION = "What does vLLM's prefix cache save when prompts share their beginning?"
 VARIES = "the prompts: one of two shared prefixes at their beginning, or random from the first token"

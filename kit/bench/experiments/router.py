@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kit.bench.choosing import at_once, load, plain, single
-from kit.bench.trials import Protocol, Trial, Value, View, Wish
+from kit.bench.design import Protocol, Trial, Value, View, Wish
+from kit.bench.workload import at_once, load, plain, single
 
 QUESTION = "What does the way through the router cost?"
 VARIES = "the way: straight to the worker, or through the router"

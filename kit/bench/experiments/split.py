@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kit.bench.choosing import footprint, load, plain, share_of, single
-from kit.bench.trials import Protocol, Stand, Trial, Value, View, Wish
+from kit.bench.design import Protocol, Stand, Trial, Value, View, Wish
+from kit.bench.workload import footprint, load, plain, share_of, single
 from kit.manifest.model import Model
 from kit.units import MIB
 

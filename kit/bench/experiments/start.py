@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from kit.bench.trials import Protocol, Stand, Trial, Value, View, Wish
+from kit.bench.design import Protocol, Stand, Trial, Value, View, Wish
 from kit.planner.plan import unpinned
 
 QUESTION = "How long does it take from nothing until every name has answered?"

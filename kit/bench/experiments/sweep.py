@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kit.bench.choosing import left_out, load, loadable, sum_unit
+from kit.bench.design import Protocol, Trial, Value, View, Wish
 from kit.bench.load import Load
-from kit.bench.trials import Protocol, Trial, Value, View, Wish
+from kit.bench.workload import left_out, load, loadable, sum_unit
 
 QUESTION = "How much does each model serve, and how fast, as the load grows?"
 VARIES = "the load: requests at once, or a second"

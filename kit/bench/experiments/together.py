@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kit.bench.choosing import left_out, load, loadable
-from kit.bench.trials import Protocol, Trial, Value, View, Wish
+from kit.bench.design import Protocol, Trial, Value, View, Wish
+from kit.bench.workload import left_out, load, loadable
 
 QUESTION = "What does each model lose when all are loaded at once, and what do they serve in sum?"
 VARIES = "how many of the models are loaded; all of them are in memory all the time"

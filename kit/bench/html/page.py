@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from kit.bench.html.answers import Answer, Tally, summary, tallies
+from kit.bench.html.charts import Placed
+from kit.bench.html.memorycharts import total
+from kit.bench.html.names import unique
+from kit.bench.html.numbers import UNKNOWN, duration
+from kit.bench.html.palette import DARK, LIGHT
+from kit.bench.html.tables import Table, arms_table, figures_table, memory_table, runs_table
 from kit.bench.results import Bench, Comparison, Experiment, Setup
-from kit.report.answers import Answer, Tally, summary, tallies
-from kit.report.charts import Placed
-from kit.report.memorycharts import total
-from kit.report.names import unique
-from kit.report.numbers import UNKNOWN, duration
-from kit.report.palette import DARK, LIGHT
-from kit.report.tables import Table, arms_table, figures_table, memory_table, runs_table
 from kit.stack.render import fill
 from kit.units import size
 

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from kit.bench.records import Looked, Ran, Record, Stood, runs, sizes
+from kit.bench.design import Protocol, Stand, Step, Trial, schedule
+from kit.bench.journal import Looked, Ran, Record, Stood, runs, sizes
 from kit.bench.sizing import LOOK_SECONDS, Size, expected_seconds, may_split, sized
-from kit.bench.trials import Protocol, Stand, Step, Trial, schedule
 
 AROUND = 2.5  # seconds of a run beside its load: prompts are made, a tokenizer is read
 A_TURN = 60.0  # seconds of a start that waits for one worker, where none was seen: 52 to 81 on an H200

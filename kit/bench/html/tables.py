@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 
+from kit.bench.html.answers import answers
+from kit.bench.html.charts import Getter, figures_of, measured, percentile
+from kit.bench.html.memorycharts import planned
+from kit.bench.html.numbers import UNKNOWN, known, number, plain
 from kit.bench.results import Arm, Comparison, Figures, Footprint, Run
-from kit.report.answers import answers
-from kit.report.charts import Getter, figures_of, measured, percentile
-from kit.report.memorycharts import planned
-from kit.report.numbers import UNKNOWN, known, number, plain
 from kit.units import size
 
 

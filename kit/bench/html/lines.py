@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from math import log
 from typing import TYPE_CHECKING
 
-from kit.report.chartspecs import Curves, Panel
-from kit.report.numbers import plain
-from kit.report.palette import Palette
-from kit.report.sheet import (
+from kit.bench.html.chartspecs import Curves, Panel
+from kit.bench.html.numbers import plain
+from kit.bench.html.palette import Palette
+from kit.bench.html.sheet import (
     DASHES,
     EDGE,
     LINE,

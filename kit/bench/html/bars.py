@@ -5,11 +5,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kit.errors import printable
-from kit.report.chartspecs import Bars, Lane, Part, Pile, Row, Span, Stack, Timeline
-from kit.report.numbers import quantity
-from kit.report.palette import Palette
-from kit.report.sheet import (
+from kit.bench.html.chartspecs import Bars, Lane, Part, Pile, Row, Span, Stack, Timeline
+from kit.bench.html.numbers import quantity
+from kit.bench.html.palette import Palette
+from kit.bench.html.sheet import (
     EDGE,
     HATCHES,
     LINE,
@@ -23,6 +22,7 @@ from kit.report.sheet import (
     steps,
     width,
 )
+from kit.errors import printable
 from kit.units import GIB
 
 if TYPE_CHECKING:

@@ -7,23 +7,23 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from kit.bench import records as lines
-from kit.bench.records import Held, Looked, Ran
+from kit.bench import journal as lines
+from kit.bench.design import AS_GIVEN, Protocol, Stand, Step, Trial, schedule
+from kit.bench.estimate import left, seen, turns
+from kit.bench.journal import Held, Looked, Ran
+from kit.bench.load_containers import Loaders
+from kit.bench.progress import Bar, look_words, run_line
+from kit.bench.results_dir import Files, digest_of, load_digest, load_seeds
+from kit.bench.run_trial import Outcome, send
 from kit.bench.sizing import LOOK_SECONDS, Size, first_look, may_split, once_more, second_look, sized
-from kit.bench.telling import left, seen, turns
-from kit.bench.trials import AS_GIVEN, Protocol, Stand, Step, Trial, schedule
+from kit.bench.stacks import Ground
 from kit.errors import TargetError
 from kit.gpu import Gpu, GpuError
 from kit.project.load import LIVE, choose_gpu
-from kit.report.benching import Bar, look_words, run_line
 from kit.status.collect import look
-from kit.targets.loading import Loaders
-from kit.targets.sending import Outcome, send
-from kit.targets.stands import Ground
-from kit.verbs.bench_files import Files, digest_of, load_digest, load_seeds
 
 if TYPE_CHECKING:
-    from kit.verbs.benching import Session
+    from kit.bench.session import Session
 
 LOOKS = 4  # at most, after the first
 PAUSE = 10.0  # seconds between a load that failed and the next try

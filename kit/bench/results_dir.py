@@ -12,26 +12,26 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kit.bench import records as lines
+from kit.bench import journal as lines
+from kit.bench.analyze import experiment
+from kit.bench.design import AS_GIVEN, Protocol, Stand, Step, Trial, Wish, schedule, step_id
 from kit.bench.experiments import EXPERIMENTS
-from kit.bench.gather import experiment
-from kit.bench.measure import slim
-from kit.bench.records import Began, Held, Looked, Ran, Record, Told
+from kit.bench.journal import Began, Held, Looked, Ran, Record, Told
+from kit.bench.load_containers import digests
 from kit.bench.results import Bench, Experiment, Footprint, Setup
-from kit.bench.stored import from_text, to_text
-from kit.bench.trials import AS_GIVEN, Protocol, Stand, Step, Trial, Wish, schedule, step_id
+from kit.bench.results_json import from_text, to_text
+from kit.bench.run_trial import Outcome
+from kit.bench.stacks import Place
+from kit.bench.vllm_results import slim
 from kit.errors import ManifestError, Problem
 from kit.files import read_text, write_atomically
 from kit.gpu import Gpu, to_json
 from kit.project.write import COMPOSE
 from kit.stack.model import assemble
-from kit.targets.loading import digests
-from kit.targets.sending import Outcome
-from kit.targets.stands import Place
 from kit.units import gib
 
 if TYPE_CHECKING:
-    from kit.verbs.benching import Session
+    from kit.bench.session import Session
 
 RECORDS = "records.jsonl"
 BENCH = "bench.json"

@@ -10,13 +10,13 @@ from contextlib import contextmanager
 from io import BytesIO
 from typing import Any
 
+from kit.bench.html.bars import bars, stack, timeline
+from kit.bench.html.chartspecs import Bars, Chart, Curves, Stack, Timeline
+from kit.bench.html.lines import curves
+from kit.bench.html.palette import EITHER, LIGHT, Palette
+from kit.bench.html.sheet import EDGE, STYLE, Sheet
+from kit.bench.html.svg import inline
 from kit.errors import printable
-from kit.report.bars import bars, stack, timeline
-from kit.report.chartspecs import Bars, Chart, Curves, Stack, Timeline
-from kit.report.lines import curves
-from kit.report.palette import EITHER, LIGHT, Palette
-from kit.report.sheet import EDGE, STYLE, Sheet
-from kit.report.svg import inline
 
 DPI = 144  # two dots a CSS pixel
 

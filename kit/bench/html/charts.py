@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
+from kit.bench.html.chartspecs import Bars, Chart, Curves, Lane, Panel, Point, Row, Series, Span, Timeline
+from kit.bench.html.memorycharts import memory_charts
+from kit.bench.html.names import unique
+from kit.bench.html.numbers import known, number, plain, quantity
 from kit.bench.results import Arm, Bench, Comparison, Experiment, Figures, Percentiles, Run
-from kit.report.chartspecs import Bars, Chart, Curves, Lane, Panel, Point, Row, Series, Span, Timeline
-from kit.report.memorycharts import memory_charts
-from kit.report.names import unique
-from kit.report.numbers import known, number, plain, quantity
 
 STEEP = 20  # the largest over the smallest, from which on a scale is logarithmic
 PERCENTILES = ("p50", "p90", "p99")

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from math import ceil
 from typing import Literal
 
+from kit.bench.design import Value, Wish
 from kit.bench.load import Load, Prompts
-from kit.bench.trials import Value, Wish
 from kit.errors import ManifestError, Problem
 from kit.manifest.model import Model
 from kit.memory.bill import Share

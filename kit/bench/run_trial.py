@@ -10,12 +10,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+from kit.bench.design import Trial
 from kit.bench.load import Load, arguments
-from kit.bench.measure import Answer, figures, overlap, parse, saturated
+from kit.bench.load_containers import Loaders, Sent
 from kit.bench.results import Figures
-from kit.bench.trials import Trial
+from kit.bench.vllm_results import Answer, figures, overlap, parse, saturated
 from kit.compose.usage import between
-from kit.targets.loading import Loaders, Sent
 
 _BAR = re.compile(r"(\d+)/(\d+) \[")
 Progress = Callable[[int, int], None]

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from statistics import median
 
-from kit.bench.measure import together
-from kit.bench.records import Ran
+from kit.bench.design import Protocol, Value, View, schedule
+from kit.bench.journal import Ran
 from kit.bench.results import Arm, Comparison, Experiment, Figures, Run
 from kit.bench.statistics import arm, verdict
-from kit.bench.trials import Protocol, Value, View, schedule
+from kit.bench.vllm_results import together
 from kit.routers import haproxy, smg
 
 SIDE_BY_SIDE = 0.8

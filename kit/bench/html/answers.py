@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from kit.bench.html.numbers import known, number, plain, quantity, ratio
 from kit.bench.results import Arm, Comparison, Experiment, Verdict
-from kit.report.numbers import known, number, plain, quantity, ratio
 
 Finding = Literal["better", "worse", "no difference", "unknown"]
 MOST = 4  # lines of a summary

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from kit.bench.html.chartspecs import Part, Pile, Stack
 from kit.bench.results import Bench, Footprint
-from kit.report.chartspecs import Part, Pile, Stack
 from kit.units import size
 
 MOSTLY = 0.9  # of the card, free before: what others hold is not worth a word

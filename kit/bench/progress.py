@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from kit.bench.records import Ran, Record, runs
+from kit.bench.design import AS_GIVEN, Protocol, Step, Trial, schedule
+from kit.bench.estimate import words
+from kit.bench.journal import Ran, Record, runs
 from kit.bench.results import Comparison, Experiment, Figures
 from kit.bench.sizing import Size
-from kit.bench.telling import words
-from kit.bench.trials import AS_GIVEN, Protocol, Step, Trial, schedule
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -11,7 +11,7 @@ from itertools import count
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
-from kit.report.palette import Palette
+from kit.bench.html.palette import Palette
 
 SVG = "http://www.w3.org/2000/svg"
 HREF = "{http://www.w3.org/1999/xlink}href"

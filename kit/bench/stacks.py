@@ -9,16 +9,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kit import verify
-from kit.bench.records import Stood
+from kit.bench.design import AS_GIVEN, Stand
+from kit.bench.estimate import only_router, workers
+from kit.bench.journal import Stood
+from kit.bench.load_containers import Loaders
 from kit.bench.results import Phase
-from kit.bench.telling import only_router, workers
-from kit.bench.trials import AS_GIVEN, Stand
 from kit.compose import up
 from kit.compose.client import told
 from kit.compose.events import Event, Ready, Started, Watch
 from kit.compose.wait import CLOCK, Clock
 from kit.errors import Problem, TargetError
-from kit.targets.loading import Loaders
 
 if TYPE_CHECKING:
     from docker import DockerClient

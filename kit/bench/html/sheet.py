@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from unicodedata import east_asian_width
 
+from kit.bench.html.numbers import short
+from kit.bench.html.palette import Palette
 from kit.errors import KitError, Problem, printable
-from kit.report.numbers import short
-from kit.report.palette import Palette
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,12 +11,17 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kit.bench import records as lines
-from kit.bench.gather import experiment
+from kit.bench import journal as lines
+from kit.bench.analyze import experiment
+from kit.bench.design import AS_GIVEN, Protocol, Stand, Wish, schedule
+from kit.bench.estimate import words
 from kit.bench.homes import at_home
-from kit.bench.records import Began, Told
-from kit.bench.telling import words
-from kit.bench.trials import AS_GIVEN, Protocol, Stand, Wish, schedule
+from kit.bench.journal import Began, Told
+from kit.bench.load_containers import Loaders, loaders
+from kit.bench.progress import found_lines, told_lines
+from kit.bench.results_dir import Files, setup_of
+from kit.bench.stacks import Ground, Place, verified
+from kit.bench.steps import Work
 from kit.compose import up as compose
 from kit.errors import KitError
 from kit.gpu import Gpu
@@ -24,11 +29,6 @@ from kit.output.console import Output
 from kit.output.progress import Watcher
 from kit.project.load import Project, planned_for
 from kit.project.write import COMPOSE, rendered_from, write
-from kit.report.benching import found_lines, told_lines
-from kit.targets.loading import Loaders, loaders
-from kit.targets.stands import Ground, Place, verified
-from kit.verbs.bench_files import Files, setup_of
-from kit.verbs.bench_steps import Work
 
 if TYPE_CHECKING:
     from docker import DockerClient

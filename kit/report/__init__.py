@@ -1,1 +1,0 @@
-"""Plans, checks, what runs and what was measured: in words (rich), as JSON, and as a page with charts."""
