@@ -158,7 +158,7 @@ def test_the_command_line_loads_nothing_heavy() -> None:
 def test_check_loads_no_docker_and_no_network() -> None:
     heavy = ("docker", "httpx", "huggingface_hub", "rich", "jinja2", "pynvml", "requests")
     code = (
-        "import sys; from pathlib import Path; from kit.verbs.check import run; from kit.output.console import Output; "
+        "import sys; from pathlib import Path; from kit.commands.check import run; from kit.output.console import Output; "
         "code = run(Output(sys.stderr, sys.stderr), Path('compose/trio-16gb/monogpu.yaml')); "
         f"print(code, *(name for name in {heavy} if name in sys.modules))"
     )

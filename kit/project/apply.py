@@ -73,7 +73,7 @@ def run(
     }
     if not verify:
         return _done(output, report, 0)
-    from kit.verbs.verify import check
+    from kit.commands.verify import check
 
     code, report["verification"] = check(output, file, None)
     return _done(output, report, code)

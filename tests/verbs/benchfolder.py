@@ -15,9 +15,9 @@ from kit.bench.results import Bench, Figures
 from kit.bench.results_dir import Files, digest_of
 from kit.bench.results_json import from_text
 from kit.bench.session import Session
+from kit.commands.bench import Options
 from kit.output.console import Output
 from kit.project.load import planned_for, read_project
-from kit.verbs.bench import Options
 from tests.bench.wishes import HOST, protocols
 from tests.typed import ROOT
 

@@ -10,12 +10,12 @@ import pytest
 from kit.bench.design import AS_GIVEN, EFFORTS, Effort
 from kit.bench.experiments import EXPERIMENTS
 from kit.bench.journal import Began
+from kit.commands.bench import Options, as_before, effort_of, refuse_changes, that_plans, without_restart
 from kit.compose.operation import Operation
 from kit.errors import TargetError
 from kit.gpu import from_size, host
 from kit.project.load import choose_gpu, read_project
 from kit.units import GIB
-from kit.verbs.bench import Options, as_before, effort_of, refuse_changes, that_plans, without_restart
 from tests.bench.wishes import HOST, example, protocols
 from tests.typed import EXAMPLES, ROOT, kit
 
