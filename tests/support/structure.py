@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -60,19 +61,27 @@ def stray(root: Path) -> list[str]:
     return [name for name in loose(root) if name not in LOOSE]
 
 
-def classes(root: Path) -> dict[str, list[str]]:
-    """Public class name -> the modules that define a class of this name."""
+def classes(root: Path, aliases: bool = False) -> dict[str, list[str]]:
+    """Public class name -> the modules that define it; with `aliases` also names of types, `Size = Literal[...]`."""
     found: dict[str, list[str]] = {}
     for one in modules(root):
-        for node in one.tree.body:
-            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                found.setdefault(node.name, []).append(one.name)
+        for name in (name for node in one.tree.body for name in _types(node, aliases)):
+            found.setdefault(name, []).append(one.name)
     return found
 
 
-def ambiguous(root: Path) -> dict[str, list[str]]:
-    """Public class names that more than one module uses."""
-    return {name: places for name, places in sorted(classes(root).items()) if len(set(places)) > 1}
+def _types(node: ast.stmt, aliases: bool) -> Iterator[str]:
+    if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+        yield node.name
+    elif aliases and isinstance(node, ast.Assign | ast.AnnAssign):
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        names = [target.id for target in targets if isinstance(target, ast.Name)]
+        yield from (name for name in names if name[0].isupper() and not name.isupper())
+
+
+def ambiguous(root: Path, aliases: bool = False) -> dict[str, list[str]]:
+    """Public class names that more than one module defines."""
+    return {name: places for name, places in sorted(classes(root, aliases).items()) if len(set(places)) > 1}
 
 
 def functions(root: Path) -> list[Length]:
