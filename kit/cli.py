@@ -57,7 +57,7 @@ def _run(verb: str, *args: Any, **options: Any) -> None:
 
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     output = Output(sys.stdout, sys.stderr, as_json=bool(options.pop("as_json", False)))
-    raise typer.Exit(output.guard(lambda: import_module(f"kit.verbs.{verb}").run(output, *args, **options)))
+    raise typer.Exit(output.guard(lambda: import_module(f"kit.commands.{verb}").run(output, *args, **options)))
 
 
 @app.command()

@@ -219,7 +219,7 @@ def digests(client: DockerClient, images: Iterable[str]) -> dict[str, str]:
 
 def program() -> str:
     """The text of the program that runs in there."""
-    return (Path(__file__).parent.parent / "bench" / "loader.py").read_text(encoding="utf-8")
+    return Path(__file__).with_name("load_server.py").read_text(encoding="utf-8")
 
 
 def _result_of(argv: tuple[str, ...]) -> str:

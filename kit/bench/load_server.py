@@ -4,7 +4,7 @@ Importing vLLM takes longer than a short measurement. So this process imports it
 system, and forks a child for every request; the child runs vLLM's own command line with the arguments that it was
 given. `docker exec` reaches it through `CLIENT`. Nothing here makes load.
 
-Usage: python3 -c "$(cat loader.py)"
+Usage: python3 -c "$(cat load_server.py)"
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ passes everything else on to the router untouched. A port or a path for each mod
 `up` drains a worker here, as in the router's list, before it stops (targets/fronting.py).
 
 Without such a model there is no HAProxy. Its configuration is printed beside the compose file, and read again whenever
-it changes (front_launch.sh): a model comes or goes, and every other name is served on.
+it changes (haproxy_launch.sh): a model comes or goes, and every other name is served on.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ CONTROL_PORT = 8405  # where HAProxy takes commands, inside its container alone
 DRAIN_SECONDS = 30
 CONFIG = f"{FOLDER}/haproxy.cfg"
 PROGRAM = "monogpu.program"  # the label with the launching program's checksum: it is not read again
-LAUNCH = Path(__file__).with_name("front_launch.sh").read_text(encoding="utf-8")
+LAUNCH = Path(__file__).with_name("haproxy_launch.sh").read_text(encoding="utf-8")
 MARK = "    description "  # the line of a configuration by which HAProxy says which one it has read
 KEY, KEY_FILE = "MONOGPU_API_KEY", "/run/secrets/api-key"
 

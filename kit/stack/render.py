@@ -20,9 +20,9 @@ from kit.stack.model import File, Secret, Stack
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-_HERE = Path(__file__).resolve().parent
+_KIT = Path(__file__).resolve().parent.parent
 # In a checkout templates/ lies beside kit/, in an installed wheel inside it.
-_TEMPLATES = (_HERE / "templates", _HERE.parent / "templates")
+_TEMPLATES = (_KIT / "templates", _KIT.parent / "templates")
 _FIRST = re.compile(r"# monogpu-kit: ([0-9a-f]{16})\n")
 _BESIDE = re.compile(r"^# beside it: (\S+) ([0-9a-f]{16})$", re.MULTILINE)
 
