@@ -16,7 +16,6 @@ from hypothesis import settings
 settings.register_profile("kit", deadline=None)
 settings.load_profile("kit")
 
-ROOT = Path(__file__).resolve().parent.parent
 KINDS = ("browser", "docker", "chaos", "real")
 NOT_RUN = ("skipped", "xfailed", "xpassed")
 KIND_OF = pytest.StashKey[dict[str, str]]()  # a test's id -> its kind, of those that were chosen

@@ -15,8 +15,8 @@ from uuid import uuid4
 from kit.errors import TargetError
 from tests.chaos.steady import Steady, steady
 from tests.chaos.table import Row
-from tests.pretend_gpu import wait_for
-from tests.walks import TINY, Walk, model, walk
+from tests.fakes.pretend_gpu import wait_for
+from tests.support.walks import TINY, Walk, model, walk
 
 if TYPE_CHECKING:
     from docker import DockerClient

@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-RECORDED = Path(__file__).resolve().parent.parent / "recorded" / "chaos.json"
+from tests.support.paths import RECORDED
+
+RESULTS = RECORDED / "chaos.json"
 
 
 @dataclass(frozen=True)
@@ -40,13 +42,13 @@ def lines(rows: Sequence[Row]) -> list[str]:
     return ["  ".join(text.ljust(width) for text, width in zip(row, wide, strict=True)).rstrip() for row in cells]
 
 
-def recorded(path: Path = RECORDED) -> list[Row]:
+def recorded(path: Path = RESULTS) -> list[Row]:
     """The rows that were kept."""
     listed = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
     return [Row(**{**each, "others": tuple(each["others"])}) for each in listed]
 
 
-def record(rows: Sequence[Row], path: Path = RECORDED) -> None:
+def record(rows: Sequence[Row], path: Path = RESULTS) -> None:
     """Keeps these rows, each in the place of the one of the same fault."""
     now = {row.fault: row for row in rows}
     kept = [now.pop(row.fault, row) for row in recorded(path)]

@@ -15,8 +15,8 @@ import httpx
 import pytest
 
 from tests.chaos.stacks import TASKS, Stack, left_behind, soon
-from tests.hubserver import HubServer
-from tests.walks import SMALL, Said, ended, free_port, interrupt, model, walk
+from tests.fakes.hubserver import HubServer
+from tests.support.walks import SMALL, Said, ended, free_port, interrupt, model, walk
 
 pytestmark = pytest.mark.chaos
 

@@ -1,0 +1,120 @@
+"""The CPU example from nothing to a sentence: real vLLM, a real model, the real router, the real command line."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from uuid import uuid4
+
+import httpx
+import pytest
+
+from kit.compose import up
+from tests.fakes.cardengine import REAL
+from tests.support.walks import ROOT, Said, Walk, free_port
+
+pytestmark = pytest.mark.real
+
+EXAMPLE = ROOT / "compose" / "cpu-demo"
+SECONDS = 900.0  # a start is 35 s on two idle cores, and these may be busy
+QUESTION = [{"role": "user", "content": "What is the capital of France?"}]
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Walk]:
+    """The example under another name and port, so that a demo that runs is left alone."""
+    folder, name, port = tmp_path_factory.mktemp("real"), f"mgk-r-{uuid4().hex[:8]}", free_port()
+    text = (EXAMPLE / "monogpu.yaml").read_text()
+    renamed = text.replace("name: cpu-demo", f"name: {name}").replace("port: 30000", f"port: {port}")
+    assert name in renamed and f"port: {port}" in renamed
+    (folder / "monogpu.yaml").write_text(renamed)
+    shutil.copytree(EXAMPLE / "models", folder / "models", copy_function=_placed)
+    client = up.connect(os.environ)
+    host = os.environ.get("DOCKER_HOST", f"unix://{REAL}")
+    made = Walk(name, folder, host, client, port, seconds=SECONDS)
+    try:
+        yield made
+    finally:
+        made.vanish()
+        client.close()
+
+
+@pytest.fixture(scope="module")
+def first(demo: Walk) -> Said:
+    """The first `up`: everything is new."""
+    return demo.kit("up")
+
+
+def _placed(source: str, target: str) -> None:
+    """Links take no space; another file system takes copies."""
+    try:
+        Path(target).hardlink_to(source)
+    except OSError:
+        shutil.copy2(source, target)
+
+
+def ask(demo: Walk, path: str, **body: object) -> httpx.Response:
+    answer = httpx.post(f"http://127.0.0.1:{demo.port}/v1/{path}", json=body, timeout=120, trust_env=False)
+    answer.raise_for_status()
+    return answer
+
+
+def test_up_starts_verifies_and_reports(first: Said, demo: Walk) -> None:
+    first.good()
+    assert "✗" not in first.out and "answers a token" in first.out and "gives vectors" in first.out
+    assert {name: each.health for name, each in demo.containers().items()} == dict.fromkeys(
+        ("chat", "embed", "router"), "healthy"
+    )
+
+
+def test_a_question_gets_a_sentence(first: Said, demo: Walk) -> None:
+    first.good()
+    answer = ask(demo, "chat/completions", model="chat", messages=QUESTION, temperature=0, max_tokens=32).json()
+    assert "Paris" in answer["choices"][0]["message"]["content"]
+    assert answer["model"] == "chat"
+
+
+def test_a_stream_brings_the_same_sentence_piece_by_piece(first: Said, demo: Walk) -> None:
+    first.good()
+    wish = {"model": "chat", "messages": QUESTION, "temperature": 0, "max_tokens": 32, "stream": True}
+    lines = [line.removeprefix("data: ") for line in ask(demo, "chat/completions", **wish).text.split("\n") if line]
+    assert lines[-1] == "[DONE]"
+    deltas = [json.loads(line)["choices"][0]["delta"].get("content") or "" for line in lines[:-1]]
+    assert len([text for text in deltas if text]) > 2 and "Paris" in "".join(deltas)
+
+
+def test_texts_that_mean_the_same_are_near_each_other(first: Said, demo: Walk) -> None:
+    first.good()
+    texts = ["The cat sat on the mat.", "A cat was sitting on a mat.", "Stock prices fell sharply on Monday."]
+    data = ask(demo, "embeddings", model="embed", input=texts).json()["data"]
+    cat, same, other = (entry["embedding"] for entry in data)
+    assert len(cat) == 576
+    assert _cosine(cat, same) > _cosine(cat, other)
+
+
+def _cosine(one: list[float], other: list[float]) -> float:
+    dot = sum(a * b for a, b in zip(one, other, strict=True))
+    return dot / (sum(a * a for a in one) * sum(b * b for b in other)) ** 0.5
+
+
+def test_the_workers_have_the_cache_that_the_plan_promised(first: Said, demo: Walk) -> None:
+    first.good()
+    shares = demo.kit("plan", "--json").good().json["shares"]
+    for share in shares:
+        said = demo.kit("logs", share["model"], "--tail", "2000").good().out
+        assert f"KV cache size: {share['kv_tokens']:,} tokens" in said
+
+
+def test_compose_alone_stops_it_and_starts_it_again_and_the_kit_keeps_that(first: Said, demo: Walk) -> None:
+    first.good()
+    listed = demo.compose("ps", "--services")
+    assert set(listed.split()) == {"chat", "embed", "router"}
+    demo.compose("down")
+    assert demo.ids() == {}
+    demo.compose("up", "-d", "--wait")
+    theirs = demo.ids()
+    assert demo.kit("up", "--json").good().json["verification"]["ok"]
+    assert demo.ids() == theirs

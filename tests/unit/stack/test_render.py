@@ -1,0 +1,167 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kit.memory.bill import Plan
+from kit.stack.model import Secret, Stack, assemble
+from kit.stack.render import (
+    Keep,
+    Refuse,
+    Write,
+    beside,
+    checksum,
+    comment,
+    decide_write,
+    is_ours,
+    render,
+    rows,
+    scalar,
+)
+from tests.support.said import said
+from tests.support.strategies import TEXT, model, plan, plans, share, stacks
+
+FEW = settings(max_examples=25)
+
+
+@given(stacks())
+def test_the_printed_file_says_exactly_the_stack(stack: Stack) -> None:
+    assert yaml.safe_load(render(stack).compose) == said(stack)
+
+
+@given(plans())
+def test_the_printed_file_says_exactly_the_plan(made: Plan) -> None:
+    stack = assemble(made)
+    assert yaml.safe_load(render(stack).compose) == said(stack)
+
+
+@FEW
+@given(plans())
+def test_services_are_printed_in_boot_order(made: Plan) -> None:
+    stack = assemble(made)
+    assert list(yaml.safe_load(render(stack).compose)["services"]) == [service.name for service in stack.services]
+
+
+@given(TEXT)
+def test_text_comes_back_as_it_was(text: str) -> None:
+    assert yaml.safe_load(scalar(text)) == text.replace("$", "$$")
+    assert yaml.safe_load(f"{{a: [{scalar(text)}]}}") == {"a": [text.replace("$", "$$")]}
+
+
+@given(st.text(st.characters(max_codepoint=0x7F, exclude_characters="\0"), max_size=30))
+def test_plain_text_is_quoted_as_pyyaml_quotes_it(text: str) -> None:
+    assert scalar(text) == yaml.safe_dump(text.replace("$", "$$"), default_style='"', width=float("inf")).removesuffix(
+        "\n"
+    )
+
+
+@given(TEXT, TEXT)
+def test_a_comment_stays_a_comment(text: str, more: str) -> None:
+    assert yaml.safe_load(f"{comment(text + more)}\nkey: 1\n") == {"key": 1}
+
+
+def test_what_is_no_text_is_printed_plain() -> None:
+    assert [scalar(True), scalar(False), scalar(7)] == ["true", "false", "7"]
+
+
+def test_a_secret_is_a_variable_that_must_be_set_or_may_be() -> None:
+    assert scalar(Secret("KEY", "the key")) == '"${KEY:?the key}"'
+    assert scalar(Secret("KEY", "the key", required=False)) == '"${KEY:-}"'
+
+
+def test_a_flag_is_printed_with_its_values_in_one_row() -> None:
+    items = ("org/model", "--port", "8000", "--sizes", "1", "2", "--eager")
+    assert rows(items) == [["org/model"], ["--port", "8000"], ["--sizes", "1", "2"], ["--eager"]]
+    assert rows(("-c", "pass", "x")) == [["-c"], ["pass"], ["x"]]
+
+
+@FEW
+@given(stacks())
+def test_rows_lose_nothing(stack: Stack) -> None:
+    for service in stack.services:
+        assert [item for row in rows(service.command) for item in row] == list(service.command)
+
+
+@FEW
+@given(stacks())
+def test_the_same_stack_prints_the_same_bytes(stack: Stack) -> None:
+    assert render(stack) == render(stack)
+
+
+def test_another_process_prints_the_same_bytes() -> None:
+    script = "from kit.stack.render import render\nfrom kit.stack.model import assemble\nfrom tests.support.strategies import plan\n"
+    script += "print(render(assemble(plan())).compose, end='')"
+    printed = {
+        subprocess.run(
+            [sys.executable, "-c", script], env={"PYTHONHASHSEED": seed}, capture_output=True, text=True, check=True
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert printed == {render(assemble(plan())).compose}
+
+
+@FEW
+@given(stacks())
+def test_a_printed_file_is_known_as_ours_until_it_is_edited(stack: Stack) -> None:
+    text = render(stack).compose
+    assert is_ours(text) == "ours"
+    assert is_ours(text + "# mine\n") == "edited"
+    assert is_ours(text.replace("restart", "Restart", 1)) == "edited"
+    assert is_ours(text.split("\n", 1)[1]) == "foreign"
+    assert is_ours("") == "foreign"
+
+
+@FEW
+@given(stacks())
+def test_the_files_beside_are_recorded_by_their_checksum(stack: Stack) -> None:
+    rendered = render(stack)
+    assert beside(rendered.compose) == {file.path: checksum(file.text) for file in rendered.files}
+    assert beside("services: {}\n") == {}
+
+
+def test_a_models_words_cannot_record_a_file_beside() -> None:
+    stack = replace(assemble(plan()), header=("beside it: smg/workers.json 0123456789abcdef",))
+    assert beside(render(stack).compose) == {file.path: checksum(file.text) for file in stack.files}
+
+
+OLD, NEW = render(assemble(plan())).compose, render(assemble(plan(share(model("other"))))).compose
+
+
+@pytest.mark.parametrize(
+    ("existing", "force", "decision"),
+    [
+        (None, False, Write(NEW)),
+        (NEW, False, Keep()),
+        (NEW, True, Keep()),
+        (OLD, False, Write(NEW)),
+        (OLD + "# mine\n", False, Refuse("edited")),
+        (OLD + "# mine\n", True, Write(NEW)),
+        ("services: {}\n", False, Refuse("foreign")),
+        ("services: {}\n", True, Write(NEW)),
+    ],
+)
+def test_only_the_kits_own_file_is_replaced(existing: str | None, force: bool, decision: Write | Keep | Refuse) -> None:
+    assert decide_write(existing, NEW, force) == decision
+
+
+@pytest.mark.parametrize(
+    ("existing", "force", "printed", "decision"),
+    [
+        (None, False, None, Write("new")),
+        ("new", False, None, Keep()),
+        ("old", False, checksum("old"), Write("new")),
+        ("mine", False, checksum("old"), Refuse("edited")),
+        ("mine", True, checksum("old"), Write("new")),
+        ("mine", False, None, Refuse("foreign")),
+    ],
+)
+def test_a_file_beside_is_replaced_while_it_is_what_was_printed(
+    existing: str | None, force: bool, printed: str | None, decision: Write | Keep | Refuse
+) -> None:
+    assert decide_write(existing, "new", force, printed) == decision

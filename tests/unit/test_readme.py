@@ -1,0 +1,13 @@
+"""The generated parts of README.md and CONTRIBUTING.md are true."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from tests.support.paths import ROOT
+
+
+def test_generated_parts_are_true() -> None:
+    done = subprocess.run([sys.executable, ROOT / "scripts/readme", "--check"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
