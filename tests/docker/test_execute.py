@@ -56,7 +56,7 @@ def file(port: int) -> str:
         + worker("rank", "rerank", "rank", ["--runner", "pooling", "--convert", "classify"], after("chat"))
         + f"""
   router:
-    image: "lightseekorg/smg:1.13.0"
+    image: "monogpu/smg:1.13.0"
     command: {json.dumps(ROUTER_FLAGS.split())}
     networks: [workers, edge]
     ports: ["127.0.0.1:{port}:30000"]

@@ -96,7 +96,7 @@ def test_a_footprint_is_near_what_the_driver_said(reading: dict[str, object]) ->
     args = parse_args([str(reading["model"]), *map(str, flags), *(["--enforce-eager"] if reading["eager"] else [])])
     shape = read_shape(args.model, None, "auto", "dummy", Path("/none"), None)
     bill = footprint(
-        args, shape, resolve(args, shape, RECORDED["card"]["total_bytes"], cpu=False, long_len_allowed=False)
+        args, shape, resolve(args, shape, READINGS["card"]["total_bytes"], cpu=False, long_len_allowed=False)
     )
     assert args.kv_cache_memory_bytes is not None
     blocks = args.kv_cache_memory_bytes // bill.block

@@ -15,7 +15,8 @@ import pytest
 from kit.diagnostics.explain import explain
 from tests.fakes.pretend.ledger import Card
 from tests.fakes.pretend.mps import ABSENT, RUNNING
-from tests.fakes.pretend_gpu import HERE, SOON, Rig, wait_for
+from tests.fakes.pretend_gpu import SOON, Rig, wait_for
+from tests.support.paths import FAKES
 
 MODEL = ("--max-model-len", "1024", "--kv-cache-memory-bytes", str(2**27), "--gpu-memory-utilization", "0.2")
 
@@ -38,7 +39,7 @@ class Mps:
 
     def start(self) -> None:
         with self.log.open("wb") as out:
-            env = {"PATH": os.environ["PATH"], "PYTHONPATH": str(HERE), **self.env}
+            env = {"PATH": os.environ["PATH"], "PYTHONPATH": str(FAKES), **self.env}
             self.process = subprocess.Popen(self.program("-f"), env=env, stderr=out)
         wait_for(lambda: self.ended or self.ask("get_default_active_thread_percentage") == (0, "100.0"))
 
@@ -52,7 +53,7 @@ class Mps:
         self.process.wait(SOON)
 
     def ask(self, command: str) -> tuple[int, str]:
-        env = {"PATH": os.environ["PATH"], "PYTHONPATH": str(HERE), **self.env}
+        env = {"PATH": os.environ["PATH"], "PYTHONPATH": str(FAKES), **self.env}
         done = subprocess.run(
             self.program(), input=f"{command}\n", env=env, capture_output=True, text=True, timeout=SOON
         )
