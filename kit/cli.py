@@ -207,7 +207,7 @@ def bench(
     timeout: Annotated[float, typer.Option("--timeout", metavar="S", help="Seconds to wait for a stack.")] = 3600,
 ) -> None:
     """Measure: the router's cost, load sweeps, models together, prefixes, memory, policies, MPS, starts."""
-    from kit.commands.bench import Options
+    from kit.bench.design import Options
 
     _run(
         "bench",

@@ -209,3 +209,11 @@ def _name(pid: int, nvml: Any) -> str:
 
 def _text(value: str | bytes) -> str:
     return value.decode(errors="replace") if isinstance(value, bytes) else value
+
+
+def ask_host() -> Gpu:
+    """The host's memory as it is now."""
+    import psutil
+
+    memory = psutil.virtual_memory()
+    return host(memory.total, memory.available, "asked from the host")

@@ -51,3 +51,35 @@ def total(found: Iterable[Sample], name: str, **labels: str) -> float | None:
     """The sum of the series `name` that have these labels; None when there is none."""
     values = [each.value for each in found if each.name == name and labels.items() <= each.labels.items()]
     return sum(values) if values else None
+
+
+@dataclass(frozen=True)
+class Load:
+    """What a vLLM worker says at /metrics, `at` seconds of a clock that only goes forward. Requests; tokens since it
+    started; `kv_used` from 0 to 1. None is what it did not say."""
+
+    at: float
+    running: int | None = None
+    waiting: int | None = None
+    kv_used: float | None = None
+    read: int | None = None
+    written: int | None = None
+
+
+def load(text: str, at: float) -> Load:
+    """The answer of /metrics."""
+    found = samples(text)
+
+    def whole(name: str) -> int | None:
+        value = total(found, name)
+        return None if value is None or value < 0 or value == float("inf") else round(value)
+
+    used = [each.value for each in found if each.name == "vllm:kv_cache_usage_perc"]
+    return Load(
+        at=at,
+        running=whole("vllm:num_requests_running"),
+        waiting=whole("vllm:num_requests_waiting"),
+        kv_used=max(used) if used else None,
+        read=whole("vllm:prompt_tokens_total"),
+        written=whole("vllm:generation_tokens_total"),
+    )

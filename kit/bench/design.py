@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 from kit.bench.load import Load
@@ -158,3 +159,27 @@ class Wish:
 def step_id(step: Step) -> str:
     """A step's name in a file's name."""
     return "".join(c if c.isalnum() or c in ".-" else "_" for c in step.key)
+
+
+ALL = "all"
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the command line says."""
+
+    names: str = ALL
+    profile: str = "standard"
+    output: Path | None = None
+    model: str = ""
+    goodput: tuple[str, ...] = ()
+    rates: str = ""
+    policies: str = ""
+    levels: str = ""
+    concurrency: int | None = None
+    seconds: float | None = None
+    rounds: int | None = None
+    starts: int | None = None
+    restart: bool = False
+    again: bool = False
+    timeout: float = 3600.0

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kit.bench.load import tokenizer_of
-from kit.compose import usage
 from kit.compose.client import told
 from kit.compose.exec import container_of
 from kit.compose.ps import status
+from kit.compose.stats import cpu
 from kit.errors import Problem, TargetError
 from kit.stack.model import WORKERS
 
@@ -132,7 +132,7 @@ class Loaders:
 
     def cpu(self) -> dict[str, float]:
         """Service of the stack -> the seconds of CPU that it has used. Raises TargetError."""
-        return usage.cpu(self.client, self.project)
+        return cpu(self.client, self.project)
 
     def _make(self, service: str) -> str:
         worker = self.client.api.inspect_container(container_of(self.client, self.project, service))

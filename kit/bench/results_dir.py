@@ -12,6 +12,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kit.assemble import assemble
 from kit.bench import journal as lines
 from kit.bench.analyze import experiment
 from kit.bench.design import AS_GIVEN, Protocol, Stand, Step, Trial, Wish, schedule, step_id
@@ -27,7 +28,6 @@ from kit.errors import ManifestError, Problem
 from kit.files import read_text, write_atomically
 from kit.gpu import Gpu, to_json
 from kit.project.write import COMPOSE
-from kit.stack.model import assemble
 from kit.units import gib
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from kit.bench.load import Load, arguments
 from kit.bench.load_containers import Loaders, Sent
 from kit.bench.results import Figures
 from kit.bench.vllm_results import Answer, figures, overlap, parse, saturated
-from kit.compose.usage import between
+from kit.compose.stats import between
 
 _BAR = re.compile(r"(\d+)/(\d+) \[")
 Progress = Callable[[int, int], None]

@@ -33,7 +33,7 @@ from kit.project.write import COMPOSE, rendered_from, write
 if TYPE_CHECKING:
     from docker import DockerClient
 
-    from kit.commands.bench import Options
+    from kit.bench.design import Options
 
 PATIENCE = 60.0
 

@@ -5,52 +5,30 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kit.bench.design import AS_GIVEN, EFFORTS, Effort, Protocol, Wish
+from kit.bench.design import ALL, AS_GIVEN, EFFORTS, Effort, Options, Protocol, Wish
 from kit.bench.experiments import EXPERIMENTS
 from kit.bench.experiments.policy import NOT_FOR_MANY
 from kit.bench.journal import Began, began
 from kit.bench.results_dir import Files
-from kit.compose import held
 from kit.compose import up as compose
 from kit.compose.operation import Operation
+from kit.compose.stats import apart_from
 from kit.errors import DoesNotFit, ManifestError, Problem, TargetError
 from kit.gpu import Gpu
-from kit.manifest.rules import POLICIES
+from kit.manifest.fields import POLICIES
 from kit.output.console import Output
 from kit.project.load import LIVE, Project, choose_gpu, planned_for, read_project
 
 if TYPE_CHECKING:
     from docker import DockerClient
 
-ALL = "all"
 MOST_AT_ONCE = 100_000
 GOODPUT = {"ttft": "ttft:500", "tpot": "tpot:50", "e2el": "e2el:5000"}  # in milliseconds
-
-
-@dataclass(frozen=True)
-class Options:
-    """What the command line says."""
-
-    names: str = ALL
-    profile: str = "standard"
-    output: Path | None = None
-    model: str = ""
-    goodput: tuple[str, ...] = ()
-    rates: str = ""
-    policies: str = ""
-    levels: str = ""
-    concurrency: int | None = None
-    seconds: float | None = None
-    rounds: int | None = None
-    starts: int | None = None
-    restart: bool = False
-    again: bool = False
-    timeout: float = 3600.0
 
 
 def run(output: Output, file: Path, options: Options) -> int:
@@ -78,7 +56,7 @@ def run(output: Output, file: Path, options: Options) -> int:
 def _card(project: Project, client: DockerClient) -> Gpu:
     """The card as it would be without the project's own containers."""
     gpu = choose_gpu(project, None if project.manifest.gpu.device == "none" else LIVE)
-    return held.apart_from(client, project.manifest.name, gpu)
+    return apart_from(client, project.manifest.name, gpu)
 
 
 def as_before(first: Began | None, gpu: Gpu) -> Gpu:

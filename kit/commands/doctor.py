@@ -130,8 +130,8 @@ def _hub(machine: Machine, needed: Wants) -> Machine:
         return machine
     import httpx
 
+    from kit.doctor.collect_hub import access
     from kit.facts.hub import default_hub
-    from kit.facts.hub_access import access
 
     seen: dict[str, Access]
     with httpx.Client(follow_redirects=True) as http:

@@ -6,11 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kit.errors import KitError
-from kit.gpu import Gpu, GpuError, ask_driver
+from kit.gpu import Gpu, GpuError, ask_driver, ask_host
 from kit.manifest.scaffold import SCHEMA_FILE, picks, schema_text, starter
 from kit.output.console import Output
 from kit.project.files import read_text, write_atomically
-from kit.project.load import LIVE, given_gpu, host_gpu
+from kit.project.load import (
+    LIVE,
+    given_gpu,
+)
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,7 @@ def _target(asked: str | None) -> Target:
         if asked:
             raise
         why = "no NVIDIA driver answers here, so it serves on the CPU; for a card: `init --gpu 16GiB --force`"
-        return Target(host_gpu(), why)
+        return Target(ask_host(), why)
 
 
 def _say(output: Output, target: Target, path: Path) -> None:

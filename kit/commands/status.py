@@ -10,11 +10,16 @@ from pathlib import Path
 from kit.compose import up
 from kit.errors import VerificationError
 from kit.gpu import Gpu, GpuError
+from kit.metrics import Load
 from kit.output.console import Output
 from kit.output.status import NARROW, lines
 from kit.project.load import LIVE, Project, choose_gpu, read_project
 from kit.status.collect import look
-from kit.status.model import Load, Status, as_json, by_name
+from kit.status.model import (
+    Status,
+    as_json,
+    by_name,
+)
 
 BETWEEN = 1.0  # seconds between the two looks that tokens a second need
 

@@ -24,9 +24,9 @@ from kit.compose.operation import Operation
 from kit.compose.wait import Walk
 from kit.errors import TargetError
 from kit.files import read_text
+from kit.metrics import load
 from kit.routers import drain_state, haproxy, smg
 from kit.stack import labels as kit_labels
-from kit.status import model as views
 
 WORKER_PORT = 8000
 LET_GO = 20.0  # seconds that a router may take to read its list again
@@ -113,7 +113,7 @@ class Names:
             found = inspect(client, inside.container_of(client, project, service))
             if found is not None and found.health != "unhealthy":
                 said = inside.get(client, found.id, WORKER_PORT, "/metrics")
-                return drain_state.at_rest(views.load(said, time.monotonic()))
+                return drain_state.at_rest(load(said, time.monotonic()))
         return True
 
     def _wait(self, who: str, state: str, most: float, done: Callable[[], bool]) -> None:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from kit.compose import create_request as labels
 from kit.compose.observed import Container, Network, Snapshot, container, publications
+from kit.compose.preflight import Listener
 from kit.compose.spec import ProjectSpec
 
 if TYPE_CHECKING:
     from docker import DockerClient
+
+
+UNKNOWN = "another program (`ss -ltnp` names it)"
 
 
 def observe(client: DockerClient, project: ProjectSpec) -> Snapshot:
@@ -33,12 +38,6 @@ def containers(client: DockerClient, project: str) -> tuple[Container, ...]:
     wanted = {"label": [f"{labels.PROJECT}={project}", f"{labels.ONEOFF}=False"]}
     seen = (inspect(client, entry["Id"]) for entry in client.api.containers(all=True, filters=wanted))
     return tuple(each for each in seen if each is not None)
-
-
-def statistics(client: DockerClient, project: str) -> tuple[tuple[str, dict[str, Any]], ...]:
-    """(service, what the Engine counts of it now) of every container of the project that runs."""
-    running = (each for each in containers(client, project) if each.status == "running")
-    return tuple((each.service, client.api.stats(each.id, stream=False, one_shot=True)) for each in running)
 
 
 def inspect(client: DockerClient, id: str) -> Container | None:
@@ -70,3 +69,23 @@ def _network(entry: dict[str, Any]) -> Network:
     found = entry.get("Labels") or {}
     options = tuple(sorted((entry.get("Options") or {}).items()))
     return Network(entry["Name"], bool(entry.get("Internal")), found.get(labels.PROJECT), options)
+
+
+def listeners(ports: Iterable[int]) -> tuple[Listener, ...]:
+    """Who listens on one of `ports` of this host. Programs of other users are named by root alone."""
+    import psutil
+
+    wanted = set(ports)
+    held: list[Any] = [each for each in psutil.net_connections("tcp") if each.status == psutil.CONN_LISTEN]
+    return tuple(
+        Listener(each.laddr.ip, each.laddr.port, _program(each.pid)) for each in held if each.laddr.port in wanted
+    )
+
+
+def _program(pid: int | None) -> str:
+    import psutil
+
+    try:
+        return f"{psutil.Process(pid).name()} (pid {pid})" if pid else UNKNOWN
+    except psutil.Error:
+        return UNKNOWN

@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 from kit.compose.observed import Snapshot
 from kit.compose.spec import PortSpec, ProjectSpec
-from kit.doctor.collect_listeners import Listener
 from kit.errors import Problem
 
 EVERYWHERE = ("", "0.0.0.0", "::")
+
+
+@dataclass(frozen=True)
+class Listener:
+    """Somebody holds `port` at `host_ip` ("0.0.0.0" and "::" are every address); `who`, in words."""
+
+    host_ip: str
+    port: int
+    who: str
+    protocol: str = "tcp"
 
 
 def refusals(

@@ -18,7 +18,7 @@ from kit.compose.compose_cli import Ask, ask
 from kit.compose.events import Watch, unwatched
 from kit.compose.execute import ServiceResult, execute
 from kit.compose.interpolate import dotenv
-from kit.compose.observe import observe
+from kit.compose.observe import listeners, observe
 from kit.compose.observed import Snapshot
 from kit.compose.operation import Operation
 from kit.compose.preflight import refusals
@@ -27,7 +27,6 @@ from kit.compose.readiness import usual_seconds
 from kit.compose.reconcile import reconcile
 from kit.compose.spec import ProjectSpec, ServiceSpec
 from kit.compose.wait import CLOCK, Clock, Gate, Walk
-from kit.doctor.collect_listeners import listeners
 from kit.errors import Problem, TargetError
 from kit.stack.render import Rendered
 

@@ -4,36 +4,40 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from stat import S_IMODE, S_ISDIR
 
-from kit.doctor.collect_listeners import listeners
+from kit.compose.observe import listeners
 from kit.doctor.machine import Host, KeyFile
 
-PROC = Path("/proc")
 CGROUPS = Path("/sys/fs/cgroup")
 LIMITS = ("memory.max", "memory/memory.limit_in_bytes")  # of cgroup v2 and v1
 MARKS = (Path("/.dockerenv"), Path("/run/.containerenv"))
 
 
-def host(
-    ports: Iterable[int], docker_root: str, proc: Path = PROC, marks: Iterable[Path] = MARKS, cgroups: Path = CGROUPS
-) -> Host:
+def host(ports: Iterable[int], docker_root: str, marks: Iterable[Path] = MARKS, cgroups: Path = CGROUPS) -> Host:
     """`ports` are looked for among the listeners; `docker_root` is where the engine keeps its volumes, "" when it is on
     another machine."""
-    memory, available = meminfo(_read(proc / "meminfo"))
-    programs = {int(entry.name): _read(entry / "comm").strip() for entry in proc.glob("[0-9]*")}
+    import psutil
+
+    memory = psutil.virtual_memory()
+    programs = {each.pid: each.info["name"] or "" for each in psutil.process_iter(["name"])}
     return Host(
-        memory=memory,
-        available=available,
+        memory=memory.total,
+        available=memory.available,
         root_free=_free(docker_root) if docker_root else None,
         kernel=platform.release(),
-        containered=any(mark.exists() for mark in marks) and "dockerd" not in programs.values(),
+        containered=is_container(marks, programs),
         mps=frozenset(pid for pid, name in programs.items() if name.startswith("nvidia-cuda-mps")),
-        listeners=listeners(ports, proc),
-        limit=_limit(cgroups, memory),
+        listeners=listeners(ports),
+        limit=_limit(cgroups, memory.total),
     )
+
+
+def is_container(marks: Iterable[Path], programs: Mapping[int, str]) -> bool:
+    """Whether this is a container: one of `marks` exists, and no Docker Engine runs here (pid -> name)."""
+    return any(mark.exists() for mark in marks) and "dockerd" not in programs.values()
 
 
 def _limit(cgroups: Path, memory: int | None) -> int | None:
@@ -41,17 +45,6 @@ def _limit(cgroups: Path, memory: int | None) -> int | None:
     said = [_read(cgroups / name).strip() for name in LIMITS]
     known = [int(text) for text in said if text.isdecimal()]
     return min(known) if known and memory and min(known) < memory else None
-
-
-def meminfo(text: str) -> tuple[int | None, int | None]:
-    """/proc/meminfo -> (total, available) bytes, None for what it does not say. Pure."""
-    found = {line.split(":")[0]: line.split()[1] for line in text.splitlines() if len(line.split()) > 1}
-    total, available = found.get("MemTotal", ""), found.get("MemAvailable", "")
-    return _kib(total), _kib(available)
-
-
-def _kib(text: str) -> int | None:
-    return int(text) * 1024 if text.isdecimal() else None
 
 
 def _free(folder: str) -> int | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kit.doctor.collect_listeners import Listener
+from kit.compose.preflight import Listener
 from kit.doctor.finding import Finding
 from kit.doctor.machine import Machine
 from kit.doctor.requirements import Wants

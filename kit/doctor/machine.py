@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from kit.compose.observed import Publication
-from kit.doctor.collect_listeners import Listener
+from kit.compose.preflight import Listener
 from kit.gpu import Gpu
 
 

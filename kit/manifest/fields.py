@@ -50,3 +50,16 @@ Image = Annotated[str, AfterValidator(validators.image)]
 Volume = Annotated[str, AfterValidator(managed_args.volume)]
 # Numbers are taken as they are written: see located.readable.
 Text = Annotated[str, Json({"type": ["string", "number"]})]
+
+
+# facts of smg 1.13 --help and vllm-router 0.1.17 --help. Left out: vllm-router's kv_aware, which wants workers that
+# publish every change of their caches.
+POLICIES = {
+    "smg": (
+        "round_robin", "random", "power_of_two", "least_load", "cache_aware", "prefix_hash",
+        "consistent_hashing", "manual", "passthrough",
+    ),
+    "vllm-router": (
+        "round_robin", "random", "power_of_two", "cache_aware", "consistent_hash", "sticky_least_loaded",
+    ),
+}  # fmt: skip

@@ -1,18 +1,17 @@
 """monogpu.yaml as types: parsed once, frozen, and trusted from then on.
 
-Single words are checked where their types are declared (reading/checks.py, reading/owned.py and source.py say what they
-may be), words against each other in reading/rules.py. `parse` reports everything at once, each at its line.
+Single values are checked where their types are declared: fields.py, and validators.py, managed_args.py and source.py,
+which say what they may be.
 """
 
 from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, StrictBool
 
-from kit.errors import ManifestError, Path
-from kit.manifest import rules, validators
 from kit.manifest.fields import (
+    POLICIES,
     Address,
     Bytes,
     Count,
@@ -32,13 +31,9 @@ from kit.manifest.fields import (
 )
 from kit.manifest.fields import Engine as Engine
 from kit.manifest.fields import Task as Task
-from kit.manifest.locate import located, mended, readable
-from kit.manifest.pydantic_errors import Words, refusals
-from kit.manifest.refused import Refused
 from kit.manifest.source import Source as Source
 from kit.manifest.source import parse_source as parse_source
 from kit.manifest.validators import variable_of as variable_of
-from kit.manifest.yaml_document import Document
 
 
 class Frozen(BaseModel):
@@ -95,7 +90,7 @@ class Router(Frozen):
         "Measured over two replicas of a small model whose prompts share more prefixes than their caches hold: with "
         "SMG 1.4 on an RTX 5080 round_robin served 46.3 requests a second and cache_aware 38.5, with SMG 1.13 on an "
         "H200 58.3 and 73.0; with fewer prefixes they were even. `bench policy` measures yours.",
-        json_schema_extra={"enum": [*sorted({policy for policies in rules.POLICIES.values() for policy in policies})]},
+        json_schema_extra={"enum": [*sorted({policy for policies in POLICIES.values() for policy in policies})]},
     )
     api_key: Variable | None = Field(
         None,
@@ -201,38 +196,6 @@ class Manifest(Frozen):
     )
     router: Router = Field(Router(), description="The endpoint. Default: http://127.0.0.1:30000, without a key.")
     models: tuple[Model, ...] = Field(min_length=1, description="The models, started in this order.")
-
-
-_WORDS: Words = {
-    (): tuple(Manifest.model_fields),
-    ("gpu",): tuple(GpuWish.model_fields),
-    ("router",): tuple(Router.model_fields),
-    ("models",): tuple(Model.model_fields),
-    ("models", "adapters"): tuple(Adapter.model_fields),
-}
-
-
-def parse(document: Document, default_name: str = "monogpu") -> Manifest:
-    """The manifest that `document` holds. Without `name` it is called `default_name`, the folder's, made a valid one.
-
-    Raises ManifestError with everything that is wrong, the document's own problems included, in the file's order."""
-    data = readable(document, {"name": validators.project_of(default_name)})
-    manifest, found = _validated(data)
-    if found:
-        manifest, _ = _validated(mended(data, [path for path, _ in found]))
-    if manifest:
-        found += rules.broken(manifest)
-    problems = located(document, found)
-    if problems or not manifest:
-        raise ManifestError(problems)
-    return manifest
-
-
-def _validated(data: Any) -> tuple[Manifest | None, list[tuple[Path, Refused]]]:
-    try:
-        return Manifest.model_validate(data), []
-    except ValidationError as error:
-        return None, refusals(error, _WORDS)
 
 
 def schema() -> dict[str, Any]:

@@ -2,34 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Protocol
 
 from kit.errors import Path, dotted
 from kit.manifest import managed_args
+from kit.manifest.fields import POLICIES
+from kit.manifest.model import Manifest, Model, Router
 from kit.manifest.refused import Refused
 from kit.manifest.source import parse_source
 from kit.manifest.validators import is_loopback
 
-if TYPE_CHECKING:
-    from kit.manifest.model import Manifest, Model, Router
-
 Found = Iterator[tuple[Path, Refused]]
 
-# facts of smg 1.13 --help and vllm-router 0.1.17 --help. Left out: vllm-router's kv_aware, which wants workers that
-# publish every change of their caches.
-POLICIES = {
-    "smg": (
-        "round_robin", "random", "power_of_two", "least_load", "cache_aware", "prefix_hash",
-        "consistent_hashing", "manual", "passthrough",
-    ),
-    "vllm-router": (
-        "round_robin", "random", "power_of_two", "cache_aware", "consistent_hash", "sticky_least_loaded",
-    ),
-}  # fmt: skip
+
+class EngineRules(Protocol):
+    """What an engine says of the manifest."""
+
+    PRICED: bool  # whether `memory: auto` is planned; else the manifest says `memory:`
+
+    def refused(self, models: Sequence[tuple[int, Model]]) -> Iterable[tuple[Path, Refused]]:
+        """What this engine cannot do of what the manifest asks; `models` are its own, with their places."""
 
 
-def broken(manifest: Manifest) -> Found:
+def broken(manifest: Manifest, engines: Mapping[str, EngineRules]) -> Found:
     """Every broken rule of a manifest whose single words are right."""
     yield from _router(manifest.router)
     if manifest.router.engine == "vllm-router":
@@ -37,7 +33,7 @@ def broken(manifest: Manifest) -> Found:
     yield from _names(manifest)
     if manifest.gpu.device == "none" and manifest.gpu.mps:
         yield ("gpu", "mps"), Refused("MPS shares a card, and device: none has none", "remove one of the two")
-    yield from _engines(manifest)
+    yield from _engines(manifest, engines)
     for index, model in enumerate(manifest.models):
         for path, reason in _model(model, on_cpu=manifest.gpu.device == "none"):
             yield ("models", index, *path), reason
@@ -75,11 +71,9 @@ def _one_model(manifest: Manifest) -> Found:
             yield ("models", index, "engine"), Refused(what, "needed: router: {engine: smg}")
 
 
-def _engines(manifest: Manifest) -> Found:
-    """What the engines' modules say of their models. They know the manifest's types, so they are imported late."""
-    from kit.engines import ENGINES
-
-    for name, engine in ENGINES.items():
+def _engines(manifest: Manifest, engines: Mapping[str, EngineRules]) -> Found:
+    """What the engines say of their models."""
+    for name, engine in engines.items():
         mine = [(index, model) for index, model in enumerate(manifest.models) if model.engine == name]
         for index, model in mine if not engine.PRICED else ():
             yield from ((("models", index, word), why) for word, why in _unpriced(model))

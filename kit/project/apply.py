@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kit.compose import drain, held, up
+from kit.compose import drain, up
 from kit.compose import exec as inside
 from kit.compose.operation import STARTING, Operation
 from kit.compose.spec import ProjectSpec, ServiceSpec
+from kit.compose.stats import apart_from
 from kit.errors import TargetError
 from kit.gpu import Gpu
 from kit.output.console import Output
@@ -73,7 +74,7 @@ def run(
     }
     if not verify:
         return _done(output, report, 0)
-    from kit.commands.verify import check
+    from kit.project.verify import check
 
     code, report["verification"] = check(output, file, None)
     return _done(output, report, code)
@@ -102,7 +103,7 @@ def _to_print(session: Session) -> Rendered | None:
     if existing is not None and printed_from(existing) == digest_of(project):
         return None
     gpu = choose_gpu(project, session.gpu or _card_word(project))
-    gpu = held.apart_from(session.client, cards.own_name(project), gpu)
+    gpu = apart_from(session.client, cards.own_name(project), gpu)
     return rendered_from(project, planned_for(project, gpu))
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 
-from kit.compose import held, up
+from kit.compose import up
 from kit.compose.client import is_local
+from kit.compose.stats import apart_from
 from kit.errors import TargetError
 from kit.gpu import Gpu
 from kit.project.load import Project, choose_gpu, is_live
@@ -20,7 +21,7 @@ def for_plan(project: Project, asked: str | None) -> Gpu:
     with suppress(TargetError):
         client = up.connect(os.environ)
         if is_local(client):
-            return held.apart_from(client, own_name(project), gpu)
+            return apart_from(client, own_name(project), gpu)
     return gpu
 
 

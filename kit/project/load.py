@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kit import gpu as cards
+from kit.engines import ENGINES
 from kit.errors import KitError, ManifestError, Mark, Problem
 from kit.errors import Path as Trail
 from kit.facts.facts import AdapterFacts, Facts
-from kit.gpu import Gpu
-from kit.manifest.model import Manifest, Model, parse
+from kit.gpu import Gpu, ask_host
+from kit.manifest.model import (
+    Manifest,
+    Model,
+)
+from kit.manifest.parse import parse
 from kit.manifest.yaml_document import Document, load_bytes
 from kit.memory.bill import Plan
 from kit.memory.worker import Measured
@@ -46,7 +50,7 @@ def read_project(path: Path) -> Project:
         raise ManifestError(f"{shown} cannot be read: {error.strerror}") from None
     document = load_bytes(data, shown)
     folder = path.resolve().parent
-    return Project(folder, document, parse(document, default_name=folder.name))
+    return Project(folder, document, parse(document, ENGINES, default_name=folder.name))
 
 
 def choose_gpu(project: Project, asked: str | None) -> Gpu:
@@ -91,25 +95,7 @@ def _host(project: Project, asked: str | None) -> Gpu:
     wish = project.manifest.gpu.memory
     if asked and asked != LIVE:
         return replace(given_gpu(asked), name="host memory", kind="host", assumed=())
-    return host_gpu() if is_live(project, asked) or wish is None else cards.host(wish, wish, "gpu.memory")
-
-
-def host_gpu() -> Gpu:
-    """The host's memory as it is now."""
-    total, free = _memory()
-    return cards.host(total, free, "asked from the host")
-
-
-def _memory() -> tuple[int, int]:
-    """(total, available) bytes of this host."""
-    page = os.sysconf("SC_PAGE_SIZE")
-    total = page * os.sysconf("SC_PHYS_PAGES")
-    try:
-        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
-    except OSError:
-        return total, page * os.sysconf("SC_AVPHYS_PAGES")
-    found = [int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:")]
-    return total, found[0] if found else page * os.sysconf("SC_AVPHYS_PAGES")
+    return ask_host() if is_live(project, asked) or wish is None else cards.host(wish, wish, "gpu.memory")
 
 
 def gather(project: Project, gpu: Gpu, locks: bool = True) -> Asked:
@@ -147,8 +133,6 @@ def facts_of(project: Project) -> dict[str, Facts]:
 
 
 def _is_priced(model: Model) -> bool:
-    from kit.engines import ENGINES
-
     return model.engine in ENGINES and ENGINES[model.engine].PRICED
 
 
@@ -175,8 +159,6 @@ def _numbered(manifest: Manifest) -> Iterable[tuple[int, Model]]:
 
 def image_of(model: Model, gpu: Gpu) -> str:
     """The image that will serve a model, which also says what version to plan for; "" for an engine nobody wrote."""
-    from kit.engines import ENGINES
-
     if model.image or model.engine not in ENGINES:
         return model.image or ""
     engine = ENGINES[model.engine]

@@ -6,13 +6,13 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
+from kit.assemble import assemble
 from kit.errors import KitError, ManifestError
 from kit.memory.bill import Plan
 from kit.output.console import Output
 from kit.project import cards
 from kit.project.files import read_text, write_atomically
 from kit.project.load import LOCK, Project, located, planned_for, read_project
-from kit.stack.model import assemble
 from kit.stack.render import Keep, Refuse, Rendered, Write, beside, checksum, decide_write, render
 
 COMPOSE = "docker-compose.yaml"

@@ -15,8 +15,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from kit.gpu import Gpu
+from kit.metrics import Load
 from kit.routers.smg import listing
-from kit.status.model import Load
 from kit.units import gib, size
 
 AT_WORK = ("ready", "pending", "not_ready", "failed")  # SMG's words for a worker that it has not let go

@@ -5,14 +5,13 @@ Everything is decided here (and in the engine's and the router's module); the te
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import TYPE_CHECKING, Literal
 
 from kit.units import MIB
 
 if TYPE_CHECKING:
-    from kit.memory.bill import Plan
+    pass
 
 # The networks: workers are reached by the router alone, edge is where the router is published, egress reaches the Hub.
 WORKERS, EDGE, EGRESS = "workers", "edge", "egress"
@@ -177,72 +176,3 @@ class Stack:
     files: tuple[File, ...]
     probes: tuple[Probe, ...]
     in_memory: tuple[str, ...] = ()
-
-
-Named = TypeVar("Named", Service, Probe)
-
-
-def assemble(plan: Plan) -> Stack:
-    """Plan -> the whole project in boot order: downloads, what shares the card, the workers in the manifest's order,
-    the router.
-
-    Downloads come first because they need no card and fail early on a gated repository. The manifest's order is kept
-    because every byte is pinned: no order fits better, and this one the user chose. Raises ManifestError for what no
-    engine or router here can serve."""
-    # Engines and routers build Services: they import the types above, so they are imported when those exist.
-    from kit.assemble import in_turn, worker_services
-    from kit.engines import engine_of, mps
-    from kit.routers import haproxy, router_of
-    from kit.stack.comments import header
-
-    pairs = [(engine_of(plan, share), share) for share in plan.shares]
-    router = router_of(plan)
-    made = worker_services([(engine.service(share, plan), share) for engine, share in pairs], plan)
-    daemons, workers = mps.shared(made, plan) if plan.manifest.gpu.mps else ((), made)
-    fetches = _first_of_each(fetch for engine, share in pairs for fetch in engine.fetches(share, plan))
-    doors = _first_of_each(door for engine, share in pairs for door in engine.doors(share, plan))
-    routed = tuple(route for engine, share in pairs for route in engine.routes(share))
-    ends: tuple[Service, ...] = (router.service(plan, tuple(one.name for one in (*workers, *doors))),)
-    own = (file for engine, share in pairs for file in engine.files(share, plan))
-    files = (*router.files(routed), *{file.path: file for file in own}.values())
-    if haproxy.needed(plan.manifest):
-        ranking = [(engine, share) for engine, share in pairs if haproxy.pools_in(share.model)]
-        pooled = (route for engine, share in ranking for route in engine.routes(share))
-        tensors = (
-            Route(share.service, share.service, engine.PORT, share.model.name)
-            for engine, share in pairs
-            if share.model.task == "infer"
-        )
-        ends, more = haproxy.before(plan, ends[0], pooled, tensors)
-        files = (*files, *more)
-    ordered = in_turn(workers) if plan.manifest.start == "sequential" else workers
-    services = (*fetches, *daemons, *ordered, *doors, *ends)
-    return Stack(
-        project=plan.manifest.name,
-        header=header(plan),
-        services=services,
-        networks=_networks(services),
-        volumes=_volumes(services),
-        in_memory=_volumes(services, in_memory=True),
-        files=files,
-        probes=_first_of_each(probe for engine, share in pairs for probe in engine.probes(share)),
-    )
-
-
-def _first_of_each(named: Iterable[Named]) -> tuple[Named, ...]:
-    """Replicas answer to one name, and models may share a download: the first stands for all."""
-    found: dict[str, Named] = {}
-    for thing in named:
-        found.setdefault(thing.name, thing)
-    return tuple(found.values())
-
-
-def _networks(services: Iterable[Service]) -> tuple[Network, ...]:
-    used = dict.fromkeys(place.network for service in services for place in service.networks)
-    return tuple(Network(name, name == WORKERS, NO_HOST if name == WORKERS else ()) for name in used)
-
-
-def _volumes(services: Iterable[Service], in_memory: bool = False) -> tuple[str, ...]:
-    """The volumes that are mounted: all of them, or only those in memory."""
-    mounts = (mount for service in services for mount in service.mounts if mount.kind == "volume")
-    return tuple(dict.fromkeys(mount.source for mount in mounts if mount.in_memory or not in_memory))

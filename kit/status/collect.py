@@ -12,12 +12,17 @@ from kit.compose import exec as inside
 from kit.compose import ps
 from kit.compose.client import told
 from kit.compose.ps import ServiceStatus
+from kit.compose.stats import used_memory
 from kit.diagnostics.explain import explain, explain_exit
 from kit.diagnostics.pattern import Explanation
 from kit.errors import TargetError
 from kit.gpu import Gpu
+from kit.metrics import Load, load
 from kit.status import model as views
-from kit.status.model import Load, Service, Status
+from kit.status.model import (
+    Service,
+    Status,
+)
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -99,7 +104,7 @@ def why(client: DockerClient, project: str, name: str) -> Explanation | None:
 def _load(client: DockerClient, one: ServiceStatus, clock: Callable[[], float]) -> Load | None:
     try:
         at = clock()
-        return views.load(inside.get(client, one.container, WORKER_PORT, "/metrics"), at)
+        return load(inside.get(client, one.container, WORKER_PORT, "/metrics"), at)
     except TargetError:
         return None
 
@@ -166,4 +171,4 @@ def _held(
 
 def _of_the_host(client: DockerClient, one: ServiceStatus) -> int | None:
     with told(f"what {one.service} holds cannot be read"):
-        return views.used_memory(client.api.stats(one.container, stream=False, one_shot=True))
+        return used_memory(client.api.stats(one.container, stream=False, one_shot=True))

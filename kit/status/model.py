@@ -9,23 +9,10 @@ from datetime import datetime
 from typing import Any
 
 from kit.diagnostics.pattern import Explanation
-from kit.metrics import samples, total
+from kit.metrics import Load
 
 OVER = 1.03  # of the bill, from where it is said
 LOOP = 3  # restarts after which one that is still not well is not waited for any more
-
-
-@dataclass(frozen=True)
-class Load:
-    """What a vLLM worker says at /metrics, `at` seconds of a clock that only goes forward. Requests; tokens since it
-    started; `kv_used` from 0 to 1. None is what it did not say."""
-
-    at: float
-    running: int | None = None
-    waiting: int | None = None
-    kv_used: float | None = None
-    read: int | None = None
-    written: int | None = None
 
 
 @dataclass(frozen=True)
@@ -111,25 +98,6 @@ class Status:
         return any(service.failing for service in self.services)
 
 
-def load(text: str, at: float) -> Load:
-    """The answer of /metrics."""
-    found = samples(text)
-
-    def whole(name: str) -> int | None:
-        value = total(found, name)
-        return None if value is None or value < 0 or value == float("inf") else round(value)
-
-    used = [each.value for each in found if each.name == "vllm:kv_cache_usage_perc"]
-    return Load(
-        at=at,
-        running=whole("vllm:num_requests_running"),
-        waiting=whole("vllm:num_requests_waiting"),
-        kv_used=max(used) if used else None,
-        read=whole("vllm:prompt_tokens_total"),
-        written=whole("vllm:generation_tokens_total"),
-    )
-
-
 def rate(before: Load | None, now: Load | None, task: str) -> float | None:
     """Tokens a second between two looks; None without two of them, or when the worker was started anew between."""
     if before is None or now is None or now.at <= before.at:
@@ -153,23 +121,6 @@ def routed(text: str) -> dict[str, str] | None:
         if found.get(name) != "ready":
             found[name] = state
     return found
-
-
-def used_memory(stats: Mapping[str, Any]) -> int | None:
-    """The Engine's answer to /containers/{id}/stats -> bytes that the container holds, as `docker stats` counts them:
-    without the files that the kernel keeps and can drop. None when it does not say."""
-    memory = stats.get("memory_stats") or {}
-    usage, details = memory.get("usage"), memory.get("stats") or {}
-    if not isinstance(usage, int):
-        return None
-    dropped = details.get("total_inactive_file", details.get("inactive_file", 0))
-    return max(usage - int(dropped), 0)
-
-
-def used_cpu(stats: Mapping[str, Any]) -> float | None:
-    """The same answer -> the seconds of CPU that the container has used since it started; None when it does not say."""
-    used = ((stats.get("cpu_stats") or {}).get("cpu_usage") or {}).get("total_usage")
-    return used / 1e9 if isinstance(used, int) and used > 0 else None
 
 
 def as_json(status: Status) -> dict[str, Any]:

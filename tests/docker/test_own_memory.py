@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from kit import gpu
-from kit.compose import held, up
-from kit.project.load import host_gpu
+from kit.compose import up
+from kit.compose.stats import apart_from
+from kit.gpu import ask_host
 from kit.units import GIB, MIB
 from tests.fakes.pretend.ledger import foreign
 from tests.support.paths import FAKES
@@ -125,10 +126,10 @@ def test_what_containers_hold_of_the_hosts_memory_is_counted_as_free(client: Doc
         "monogpu/base:1", ["python3", "-c", fill], labels=labels, network_mode="none", detach=True, name=on_the_cpu.name
     )
     card = gpu.host(64 * GIB, 8 * GIB, "asked")
-    soon(lambda: held.apart_from(client, on_the_cpu.name, card).free_bytes > 8 * GIB + 290 * MIB)
-    found = held.apart_from(client, on_the_cpu.name, card)
+    soon(lambda: apart_from(client, on_the_cpu.name, card).free_bytes > 8 * GIB + 290 * MIB)
+    found = apart_from(client, on_the_cpu.name, card)
     assert found.free_bytes < 8 * GIB + 400 * MIB
     assert re.fullmatch(rf"asked, {OWN}0\.(29|3\d) GiB", found.origin)
-    assert held.apart_from(client, on_the_cpu.name, gpu.host(8 * GIB, 8 * GIB, "")).free_bytes == 8 * GIB
-    assert held.apart_from(client, "nobody", card) == card
-    assert host_gpu().kind == "host"
+    assert apart_from(client, on_the_cpu.name, gpu.host(8 * GIB, 8 * GIB, "")).free_bytes == 8 * GIB
+    assert apart_from(client, "nobody", card) == card
+    assert ask_host().kind == "host"

@@ -11,8 +11,14 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
+from kit.assemble import assemble
 from kit.memory.bill import Plan
-from kit.stack.model import Secret, Service, Stack, Value, assemble
+from kit.stack.model import (
+    Secret,
+    Service,
+    Stack,
+    Value,
+)
 from kit.stack.render import render
 from tests.support.paths import ROOT
 from tests.support.strategies import plan, plans, stacks

@@ -14,7 +14,7 @@ import pytest
 
 from kit.compose import exec as inside
 from kit.compose import up as compose
-from kit.manifest.rules import POLICIES
+from kit.manifest.fields import POLICIES
 from tests.support.walks import TINY, Walk, ended, model, soon, walk
 
 if TYPE_CHECKING:

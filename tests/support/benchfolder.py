@@ -9,13 +9,12 @@ from typing import Any, cast
 
 from docker.errors import ImageNotFound
 
-from kit.bench.design import EFFORTS, Protocol, Step, Wish, schedule
+from kit.bench.design import EFFORTS, Options, Protocol, Step, Wish, schedule
 from kit.bench.journal import Ran
 from kit.bench.results import Bench, Figures
 from kit.bench.results_dir import Files, digest_of
 from kit.bench.results_json import from_text
 from kit.bench.session import Session
-from kit.commands.bench import Options
 from kit.output.console import Output
 from kit.project.load import planned_for, read_project
 from tests.support.typed import ROOT

@@ -20,11 +20,11 @@ from hypothesis import strategies as st
 
 from kit.compose import load
 from kit.errors import KitError
-from kit.manifest.model import parse
 from kit.manifest.yaml_document import load_bytes
 from kit.output.console import Output
 from kit.project import write
 from kit.stack.render import is_ours
+from tests.support.manifests import parse
 from tests.support.paths import ROOT
 
 HANG = 20.0  # seconds

@@ -4,8 +4,17 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
+from kit.engines import ENGINES
+from kit.manifest import parse as reading
 from kit.manifest.model import GpuWish, Manifest, Model, Router
+from kit.manifest.yaml_document import Document
 from kit.units import MIB
+
+
+def parse(document: Document, default_name: str = "monogpu") -> Manifest:
+    """As the kit's own engines can serve it."""
+    return reading.parse(document, ENGINES, default_name)
+
 
 TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=10)
 VARIABLE_TEXTS = TEXTS.map(lambda text: text.replace("$", "")) | st.just("${NAME}")

@@ -4,11 +4,18 @@ import pytest
 from hypothesis import given
 
 from kit import __version__
+from kit.assemble import assemble
 from kit.errors import ManifestError
 from kit.manifest.model import Adapter
 from kit.memory.bill import Plan
 from kit.stack.labels import ROLE, probes_of
-from kit.stack.model import Device, Probe, Secret, Service, Stack, assemble
+from kit.stack.model import (
+    Device,
+    Probe,
+    Secret,
+    Service,
+    Stack,
+)
 from tests.support.strategies import HOST, model, plan, plans, share
 
 TWO = (share(model("chat")), share(model("embed", "./models/embed", task="embed")))

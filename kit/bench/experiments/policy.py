@@ -7,8 +7,8 @@ from dataclasses import replace
 from kit.bench.design import Protocol, Stand, Trial, Value, View, Wish
 from kit.bench.load import Prompts
 from kit.bench.workload import SPARE, cached, footprint, load, share_of, single
+from kit.manifest.fields import POLICIES
 from kit.manifest.model import Model
-from kit.manifest.rules import POLICIES
 from kit.memory.bill import Share
 from kit.units import MIB
 

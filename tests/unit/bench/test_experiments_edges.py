@@ -10,8 +10,8 @@ from kit.bench.design import AS_GIVEN, Wish
 from kit.bench.experiments import EXPERIMENTS
 from kit.bench.experiments.policy import NOT_FOR_MANY
 from kit.errors import ManifestError
+from kit.manifest.fields import POLICIES
 from kit.manifest.model import GpuWish
-from kit.manifest.rules import POLICIES
 from tests.support import planning
 from tests.support.planning import LLAMA, SMALL, TINY, model, trio
 from tests.support.wishes import HOST, example, on, planned_stands, protocols, wish

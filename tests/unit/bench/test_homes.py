@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kit.assemble import assemble
 from kit.bench.homes import at_home
 from kit.compose.load import project
 from kit.compose.spec import MountSpec, ProjectSpec
 from kit.memory.bill import Plan
 from kit.project.load import planned, read_project
-from kit.stack.model import assemble
 from kit.stack.render import Rendered, render
 from tests.support.strategies import model, plan, plans, share
 from tests.support.typed import EXAMPLES

@@ -7,10 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from kit.bench.design import AS_GIVEN, EFFORTS, Effort
+from kit.bench.design import AS_GIVEN, EFFORTS, Effort, Options
 from kit.bench.experiments import EXPERIMENTS
 from kit.bench.journal import Began
-from kit.commands.bench import Options, as_before, effort_of, refuse_changes, that_plans, without_restart
+from kit.commands.bench import (
+    as_before,
+    effort_of,
+    refuse_changes,
+    that_plans,
+    without_restart,
+)
 from kit.compose.operation import Operation
 from kit.errors import TargetError
 from kit.gpu import from_size, host

@@ -8,8 +8,7 @@ import pytest
 
 from kit.compose.load import project
 from kit.compose.observed import Network, Publication, Snapshot
-from kit.compose.preflight import refusals
-from kit.doctor.collect_listeners import Listener
+from kit.compose.preflight import Listener, refusals
 
 TEXT = """
 name: p

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kit.compose.usage import between
+from kit.compose.stats import between
 
 
 def test_who_began_anew_or_is_not_there_at_both_looks_is_left_out() -> None:

@@ -8,9 +8,9 @@ import httpx
 import pytest
 from huggingface_hub import HfApi
 
+from kit.doctor.collect_hub import access
 from kit.doctor.machine import Access
 from kit.facts.hub import Hub
-from kit.facts.hub_access import access
 from tests.fakes.hubserver import GOOD_TOKEN, STRANGER_TOKEN, HubServer
 from tests.support.modelfiles import tiny_files
 

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kit.compose.observed import Publication
+from kit.compose.preflight import Listener
 from kit.doctor import collect_docker
 from kit.doctor import machine as machines
-from kit.doctor.collect_listeners import Listener
 from kit.doctor.diagnose import diagnose, sick
 from kit.doctor.finding import Finding
 from kit.doctor.gpu import cuda_of

@@ -7,10 +7,16 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 
+from kit.assemble import assemble
 from kit.engines import mps
 from kit.memory.bill import Plan
 from kit.stack.labels import ROLE
-from kit.stack.model import Device, Mount, Service, Stack, assemble
+from kit.stack.model import (
+    Device,
+    Mount,
+    Service,
+    Stack,
+)
 from tests.support.strategies import model, plan, plans, share
 
 FEW = settings(max_examples=25)

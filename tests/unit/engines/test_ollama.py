@@ -4,11 +4,16 @@ from typing import Any
 
 import pytest
 
+from kit.assemble import assemble
 from kit.errors import ManifestError
-from kit.manifest.model import parse
 from kit.manifest.yaml_document import load
 from kit.stack.labels import probes_of
-from kit.stack.model import Probe, Service, Stack, assemble
+from kit.stack.model import (
+    Probe,
+    Service,
+    Stack,
+)
+from tests.support.manifests import parse
 from tests.support.strategies import HOST, model, plan, share
 
 CHAT = model("chat", "qwen2.5:0.5b", engine="ollama", context=8192, requests=4, memory=2**30)

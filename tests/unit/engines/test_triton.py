@@ -4,10 +4,15 @@ from typing import Any
 
 import pytest
 
+from kit.assemble import assemble
 from kit.errors import ManifestError
-from kit.manifest.model import parse
 from kit.manifest.yaml_document import load
-from kit.stack.model import Probe, Service, Stack, assemble
+from kit.stack.model import (
+    Probe,
+    Service,
+    Stack,
+)
+from tests.support.manifests import parse
 from tests.support.strategies import HOST, model, plan, share
 
 SHOUT = model("shout", "./models/shout", engine="triton", task="infer", memory=2**30)

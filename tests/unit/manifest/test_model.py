@@ -11,10 +11,19 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from kit.errors import ManifestError
-from kit.manifest.model import Adapter, GpuWish, Manifest, Model, Router, Source, parse, variable_of
+from kit.manifest.model import (
+    Adapter,
+    GpuWish,
+    Manifest,
+    Model,
+    Router,
+    Source,
+    variable_of,
+)
 from kit.manifest.refused import Refused
 from kit.manifest.yaml_document import load, load_bytes
 from kit.units import GIB, MIB
+from tests.support.manifests import parse
 from tests.support.paths import GOLDEN
 
 BAD = sorted((GOLDEN / "bad").glob("*.yaml"))

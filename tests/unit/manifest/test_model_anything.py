@@ -10,9 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kit.errors import ManifestError
-from kit.manifest.model import Manifest, parse
+from kit.manifest.model import (
+    Manifest,
+)
 from kit.manifest.yaml_document import Document, load
-from tests.support.manifests import ALIKE, MANIFEST_ALIKE, NESTED, manifests
+from tests.support.manifests import ALIKE, MANIFEST_ALIKE, NESTED, manifests, parse
 
 
 class Quoting(yaml.SafeDumper):

@@ -10,10 +10,14 @@ import jsonschema
 import pytest
 
 from kit.gpu import Gpu, from_size, host
-from kit.manifest.model import Manifest, parse, schema
+from kit.manifest.model import (
+    Manifest,
+    schema,
+)
 from kit.manifest.scaffold import SCHEMA_FILE, Pick, picks, schema_text, starter
 from kit.manifest.yaml_document import load
 from kit.units import GIB
+from tests.support.manifests import parse
 
 CARD = Gpu("NVIDIA GeForce RTX 5080", int(15.47 * GIB), 15 * GIB, uuid="GPU-5080", index=1)
 CARDS = {

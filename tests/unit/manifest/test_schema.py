@@ -10,9 +10,12 @@ import pytest
 from hypothesis import given
 
 from kit.errors import ManifestError
-from kit.manifest.model import Manifest, parse, schema
+from kit.manifest.model import (
+    Manifest,
+    schema,
+)
 from kit.manifest.yaml_document import Document, load, load_bytes
-from tests.support.manifests import WORDS, manifests
+from tests.support.manifests import WORDS, manifests, parse
 from tests.support.paths import EXAMPLES
 from tests.unit.manifest.test_model import FULL
 

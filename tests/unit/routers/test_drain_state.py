@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kit.gpu import Gpu, Process
+from kit.metrics import Load
 from kit.routers import smg
 from kit.routers.drain_state import Server, at_rest, is_part, lacking, let_go, of, servers, taken_up, without
 from kit.stack.model import Route
-from kit.status.model import Load
 from kit.units import GIB
 
 HOSTS = ("chat", "code.chat", "chat-2", "embed")

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import re
 
+from kit.assemble import assemble
 from kit.memory.bill import Plan
 from kit.routers import haproxy
 from kit.routers.haproxy import PATHS, Pool, config, pools
-from kit.stack.model import Attachment, Port, Route, Secret, Service, Stack, assemble
+from kit.stack.model import (
+    Attachment,
+    Port,
+    Route,
+    Secret,
+    Service,
+    Stack,
+)
 from tests.support.strategies import model, plan, share
 
 CHAT, RANK, EMBED = (

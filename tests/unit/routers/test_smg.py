@@ -5,9 +5,15 @@ from pathlib import Path
 
 from hypothesis import given
 
+from kit.assemble import assemble
 from kit.memory.bill import Plan
 from kit.routers import smg, smg_launch
-from kit.stack.model import Mount, Port, Route, Secret, assemble
+from kit.stack.model import (
+    Mount,
+    Port,
+    Route,
+    Secret,
+)
 from tests.support.strategies import plan, plans
 
 

@@ -2,10 +2,13 @@ from __future__ import annotations
 
 import pytest
 
+from kit.assemble import assemble
+from kit.manifest.fields import POLICIES
 from kit.manifest.model import Manifest
-from kit.manifest.rules import POLICIES
 from kit.routers import vllm_router
-from kit.stack.model import Port, assemble
+from kit.stack.model import (
+    Port,
+)
 from tests.support.strategies import model, plan, share
 
 ONE = share(model("chat", replicas=2))

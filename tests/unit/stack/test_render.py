@@ -9,8 +9,12 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kit.assemble import assemble
 from kit.memory.bill import Plan
-from kit.stack.model import Secret, Stack, assemble
+from kit.stack.model import (
+    Secret,
+    Stack,
+)
 from kit.stack.render import (
     Keep,
     Refuse,

@@ -9,10 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kit.compose.stats import used_cpu, used_memory
 from kit.diagnostics.pattern import Explanation
+from kit.metrics import Load, load
 from kit.output.status import NARROW, lines
 from kit.status import model as views
-from kit.status.model import Load, Service, Status
+from kit.status.model import (
+    Service,
+    Status,
+)
 from kit.units import GIB
 from tests.support.paths import RECORDED
 
@@ -62,12 +67,12 @@ def shown(*services: Service, width: int = NARROW, **more: Any) -> str:
 
 
 def test_the_metrics_of_a_real_worker_are_read() -> None:
-    assert views.load(METRICS, 5.0) == Load(5.0, running=0, waiting=0, kv_used=0.0, read=70, written=16)
+    assert load(METRICS, 5.0) == Load(5.0, running=0, waiting=0, kv_used=0.0, read=70, written=16)
 
 
 def test_what_a_worker_does_not_say_stays_unknown() -> None:
-    assert views.load("", 1.0) == Load(1.0)
-    assert views.load("vllm:num_requests_running +Inf\nvllm:num_requests_waiting -1\n", 1.0) == Load(1.0)
+    assert load("", 1.0) == Load(1.0)
+    assert load("vllm:num_requests_running +Inf\nvllm:num_requests_waiting -1\n", 1.0) == Load(1.0)
 
 
 @pytest.mark.parametrize(
@@ -100,11 +105,11 @@ def test_another_answer_is_no_list_of_workers(text: str) -> None:
 
 
 def test_memory_is_counted_as_docker_stats_does() -> None:
-    assert views.used_memory({"memory_stats": {"usage": 10, "stats": {"total_inactive_file": 3}}}) == 7
-    assert views.used_memory({"memory_stats": {"usage": 10, "stats": {"inactive_file": 4}}}) == 6
-    assert views.used_memory({"memory_stats": {"usage": 10}}) == 10
-    assert views.used_memory({"memory_stats": {}}) is None
-    assert views.used_memory({}) is None
+    assert used_memory({"memory_stats": {"usage": 10, "stats": {"total_inactive_file": 3}}}) == 7
+    assert used_memory({"memory_stats": {"usage": 10, "stats": {"inactive_file": 4}}}) == 6
+    assert used_memory({"memory_stats": {"usage": 10}}) == 10
+    assert used_memory({"memory_stats": {}}) is None
+    assert used_memory({}) is None
 
 
 def test_one_screen() -> None:
@@ -240,4 +245,4 @@ def test_every_look_can_be_printed_as_json(services: list[Service]) -> None:
     ],
 )
 def test_cpu_seconds_that_the_engine_does_not_tell_are_unknown(stats: dict[str, Any], seconds: float | None) -> None:
-    assert views.used_cpu(stats) == seconds
+    assert used_cpu(stats) == seconds
