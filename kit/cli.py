@@ -162,7 +162,7 @@ def down(
 
 @app.command()
 def doctor(file: File = MANIFEST, as_json: Json = False) -> None:
-    """Look at this machine: what it lacks for the manifest, each with the command that mends it."""
+    """Look at this machine: what it lacks for the manifest, each with the command that fixes it."""
     _run("doctor", file, as_json=as_json)
 
 
@@ -207,12 +207,12 @@ def bench(
     timeout: Annotated[float, typer.Option("--timeout", metavar="S", help="Seconds to wait for a stack.")] = 3600,
 ) -> None:
     """Measure: the router's cost, load sweeps, models together, prefixes, memory, policies, MPS, starts."""
-    from kit.bench.design import Options
+    from kit.bench.design import BenchOptions
 
     _run(
         "bench",
         file,
-        Options(
+        BenchOptions(
             name, profile, output, model, tuple(goodput or ()), rates, policies, levels, concurrency, seconds,
             rounds, starts, restart, again, timeout,
         ),

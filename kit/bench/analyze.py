@@ -7,7 +7,7 @@ from dataclasses import replace
 from statistics import median
 
 from kit.bench.design import Protocol, Value, View, schedule
-from kit.bench.journal import Ran
+from kit.bench.journal import RunDone
 from kit.bench.results import Arm, Comparison, Experiment, Figures, Run
 from kit.bench.statistics import arm, verdict
 from kit.bench.vllm_results import together
@@ -17,7 +17,7 @@ SIDE_BY_SIDE = 0.8
 DOORS = (smg.NAME, haproxy.NAME)  # the services that a request passes on its way to a worker
 
 
-def experiment(protocol: Protocol, ran: Mapping[str, Ran]) -> Experiment:
+def experiment(protocol: Protocol, ran: Mapping[str, RunDone]) -> Experiment:
     """What an experiment has found so far: arms without a run are left out."""
     comparisons = [_comparison(view, protocol, ran) for view in protocol.views]
     found = tuple(one for one in comparisons if one.arms)
@@ -26,7 +26,7 @@ def experiment(protocol: Protocol, ran: Mapping[str, Ran]) -> Experiment:
     return replace(made, remarks=(*made.remarks, *seen))
 
 
-def _comparison(view: View, protocol: Protocol, ran: Mapping[str, Ran]) -> Comparison:
+def _comparison(view: View, protocol: Protocol, ran: Mapping[str, RunDone]) -> Comparison:
     arms = [_arm(view, protocol, name, trial, x, ran) for name, trial, x in view.arms]
     found = tuple(one for one in arms if one is not None)
     whole = view.kind == "arms" and len(found) > 1 and found[0].name == view.arms[0][0]
@@ -34,7 +34,9 @@ def _comparison(view: View, protocol: Protocol, ran: Mapping[str, Ran]) -> Compa
     return Comparison(view.name, view.condition, view.unit, view.better, found, verdicts, view.kind, view.axis)
 
 
-def _arm(view: View, protocol: Protocol, name: str, trial: str, x: float | None, ran: Mapping[str, Ran]) -> Arm | None:
+def _arm(
+    view: View, protocol: Protocol, name: str, trial: str, x: float | None, ran: Mapping[str, RunDone]
+) -> Arm | None:
     steps = [step for step in schedule(protocol) if step.trial.key == trial and step.key in ran]
     runs = []
     for step in steps:
@@ -44,12 +46,12 @@ def _arm(view: View, protocol: Protocol, name: str, trial: str, x: float | None,
     return arm(name, runs, x) if runs else None
 
 
-def _run(key: str, round: int, value: float, ran: Ran) -> Run:
+def _run(key: str, round: int, value: float, ran: RunDone) -> Run:
     total = together(ran.models) if len(ran.models) > 1 else None
     return Run(key, round, value, ran.seconds, ran.models, total, ran.phases, ran.raw, ran.commands, ran.cpu)
 
 
-def value_of(ran: Ran, value: Value) -> float | None:
+def value_of(ran: RunDone, value: Value) -> float | None:
     """The figure that a comparison is about; None where the run does not tell it."""
     if value.figure == "seconds":
         return ran.started
@@ -63,13 +65,13 @@ def value_of(ran: Ran, value: Value) -> float | None:
     return float(getattr(found, percentile) if percentile else found)
 
 
-def _figures(ran: Ran, model: str) -> Figures | None:
+def _figures(ran: RunDone, model: str) -> Figures | None:
     if model:
         return ran.models.get(model)
     return together(ran.models) if ran.models else None
 
 
-def _failures(protocol: Protocol, ran: Mapping[str, Ran]) -> tuple[str, ...]:
+def _failures(protocol: Protocol, ran: Mapping[str, RunDone]) -> tuple[str, ...]:
     """Requests that failed are said; a figure that leaves them out would flatter."""
     mine = [ran[step.key] for step in schedule(protocol) if step.key in ran]
     failed = sum(figures.failed for run in mine for figures in run.models.values())
@@ -77,7 +79,7 @@ def _failures(protocol: Protocol, ran: Mapping[str, Ran]) -> tuple[str, ...]:
     return (f"{failed} of {asked} requests failed",) if failed else ()
 
 
-def _overlaps(protocol: Protocol, ran: Mapping[str, Ran]) -> tuple[str, ...]:
+def _overlaps(protocol: Protocol, ran: Mapping[str, RunDone]) -> tuple[str, ...]:
     """Loads that did not run side by side are said: the one that is left alone has it easier."""
     mine = [ran[step.key] for step in schedule(protocol) if step.key in ran and len(step.trial.loads) > 1]
     told = [run.overlap for run in mine if run.overlap is not None]
@@ -86,7 +88,7 @@ def _overlaps(protocol: Protocol, ran: Mapping[str, Ran]) -> tuple[str, ...]:
     return (f"in one run the models were loaded side by side for {min(told):.0%} of the time only",)
 
 
-def _router_cpu(protocol: Protocol, ran: Mapping[str, Ran]) -> Iterator[str]:
+def _router_cpu(protocol: Protocol, ran: Mapping[str, RunDone]) -> Iterator[str]:
     """For `router`: what it takes of the machine's cores, which is a cost where they are few."""
     for trial in protocol.trials if protocol.name == "router" else ():
         if trial.loads[0].door != "router":
@@ -100,7 +102,7 @@ def _router_cpu(protocol: Protocol, ran: Mapping[str, Ran]) -> Iterator[str]:
             )
 
 
-def _cpu_of(run: Ran) -> tuple[float, float, float] | None:
+def _cpu_of(run: RunDone) -> tuple[float, float, float] | None:
     """(milliseconds of the router's CPU for each token, its cores while load was sent, milliseconds of the workers' CPU
     for each token); None where unknown."""
     tokens = sum(figures.tokens for figures in run.models.values()) * run.sending

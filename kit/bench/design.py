@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from kit.bench.load import Load
+from kit.bench.load import LoadSpec
 from kit.manifest.model import Manifest
 from kit.memory.bill import Plan
 
@@ -19,7 +19,7 @@ AS_GIVEN = "as given"
 
 
 @dataclass(frozen=True)
-class Stand:
+class StackVariant:
     """A stack that must run. `anew`: it is started for the trial, and that start is what is measured; `cold`: without
     the compile caches of earlier starts."""
 
@@ -45,8 +45,8 @@ class Trial:
     counts, the slowest of them on the group's first stand taking `seconds`."""
 
     key: str
-    stand: Stand
-    loads: tuple[Load, ...] = ()
+    stand: StackVariant
+    loads: tuple[LoadSpec, ...] = ()
     seconds: float = 0.0
     group: str = ""
 
@@ -133,7 +133,7 @@ EFFORTS = {
 
 
 @dataclass(frozen=True)
-class Wish:
+class BenchRequest:
     """What the user asks for: on this plan, with this effort. `model` is the one that single-model experiments take,
     "" for the first; `goodput` is vLLM's, such as ("ttft:500", "tpot:50"); a sweep goes through `levels`, requests at
     once, or `rates`, requests a second; `policies` limits the router's."""
@@ -151,9 +151,9 @@ class Wish:
         return self.plan.manifest
 
     @property
-    def given(self) -> Stand:
+    def given(self) -> StackVariant:
         """The stack as the manifest says it."""
-        return Stand(AS_GIVEN, self.manifest)
+        return StackVariant(AS_GIVEN, self.manifest)
 
 
 def step_id(step: Step) -> str:
@@ -165,7 +165,7 @@ ALL = "all"
 
 
 @dataclass(frozen=True)
-class Options:
+class BenchOptions:
     """What the command line says."""
 
     names: str = ALL

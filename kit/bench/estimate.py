@@ -6,8 +6,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from kit.bench.design import Protocol, Stand, Step, Trial, schedule
-from kit.bench.journal import Looked, Ran, Record, Stood, runs, sizes
+from kit.bench.design import (
+    Protocol,
+    StackVariant,
+    Step,
+    Trial,
+    schedule,
+)
+from kit.bench.journal import (
+    PilotDone,
+    Record,
+    RunDone,
+    StackStarted,
+    runs,
+    sizes,
+)
 from kit.bench.sizing import LOOK_SECONDS, Size, expected_seconds, may_split, sized
 
 AROUND = 2.5  # seconds of a run beside its load: prompts are made, a tokenizer is read
@@ -20,25 +33,25 @@ LOOK = 4.0  # seconds of a first look beside its load
 
 
 @dataclass(frozen=True)
-class Seen:
+class Observations:
     """What is known of the times: sizes of trials, runs, and starts; and the cores they take."""
 
     sizes: Mapping[str, Size]
-    ran: Mapping[str, Ran]
-    stood: tuple[Stood, ...]
-    looked: tuple[Looked, ...] = ()
+    ran: Mapping[str, RunDone]
+    stood: tuple[StackStarted, ...]
+    looked: tuple[PilotDone, ...] = ()
     cores: int = 1
 
 
-def seen(records: Iterable[Record], cores: int = 1) -> Seen:
+def observations(records: Iterable[Record], cores: int = 1) -> Observations:
     """From the records, on a machine of so many cores."""
     all = tuple(records)
-    stood = tuple(record for record in all if isinstance(record, Stood))
-    looked = tuple(record for record in all if isinstance(record, Looked))
-    return Seen(sizes(all), runs(all), stood, looked, cores)
+    stood = tuple(record for record in all if isinstance(record, StackStarted))
+    looked = tuple(record for record in all if isinstance(record, PilotDone))
+    return Observations(sizes(all), runs(all), stood, looked, cores)
 
 
-def left(protocols: Sequence[Protocol], known: Seen, now: Stand | None) -> float:
+def left(protocols: Sequence[Protocol], known: Observations, now: StackVariant | None) -> float:
     """Seconds until everything is done that is not, when the stack of `now` stands."""
     total, looked = 0.0, set(known.sizes)
     for protocol in protocols:
@@ -55,7 +68,7 @@ def left(protocols: Sequence[Protocol], known: Seen, now: Stand | None) -> float
     return total
 
 
-def _stand_seconds(step: Step, known: Seen, now: Stand | None) -> float:
+def _stand_seconds(step: Step, known: Observations, now: StackVariant | None) -> float:
     stand = step.trial.stand
     if stand.anew:
         return 0.0  # the start is the run
@@ -66,7 +79,7 @@ def _stand_seconds(step: Step, known: Seen, now: Stand | None) -> float:
     return start_seconds(stand, known)
 
 
-def start_seconds(stand: Stand, known: Seen) -> float:
+def start_seconds(stand: StackVariant, known: Observations) -> float:
     """How long a stack takes to start: as it did, or as others did for each of their turns."""
     same = [one.seconds for one in known.stood if one.key == stand.key and one.workers]
     if same:
@@ -75,12 +88,12 @@ def start_seconds(stand: Stand, known: Seen) -> float:
     return _median(each, A_TURN) * turns(stand, known.cores) * (COLD if stand.cold else 1.0)
 
 
-def workers(stand: Stand) -> int:
+def workers(stand: StackVariant) -> int:
     """How many workers a stand has."""
     return sum(model.replicas for model in stand.manifest.models)
 
 
-def turns(stand: Stand, cores: int) -> float:
+def turns(stand: StackVariant, cores: int) -> float:
     """How many workers' starts a stack's start is as long as: all of them one after another, or as many as the cores
     cannot start at once."""
     count = workers(stand)
@@ -89,13 +102,13 @@ def turns(stand: Stand, cores: int) -> float:
     return min(max(A_START * count / cores, 1.0), float(count))
 
 
-def only_router(one: Stand, other: Stand) -> bool:
+def only_router(one: StackVariant, other: StackVariant) -> bool:
     """Whether two stands have the same workers, started alike."""
     a, b = one.manifest, other.manifest
     return (a.models, a.gpu, a.start) == (b.models, b.gpu, b.start)
 
 
-def _run_seconds(protocol: Protocol, trial: Trial, known: Seen) -> float:
+def _run_seconds(protocol: Protocol, trial: Trial, known: Observations) -> float:
     name = f"{protocol.name}.{trial.key}"
     done = [one.seconds for key, one in known.ran.items() if key.rpartition(".")[0] == name]
     if trial.stand.anew:
@@ -107,7 +120,7 @@ def _run_seconds(protocol: Protocol, trial: Trial, known: Seen) -> float:
     return (expected if expected is not None else trial.seconds or FIXED) + around(known)
 
 
-def around(known: Seen) -> float:
+def around(known: Observations) -> float:
     """Seconds that a run takes beside its load: as the runs did, else as the looks did."""
     beside = [one.seconds - one.sending for one in known.ran.values() if one.sending]
     return _median(beside or [one.around for one in known.looked], AROUND)

@@ -16,7 +16,7 @@ from kit.errors import Problem, TargetError
 
 
 @dataclass(frozen=True)
-class Ran:
+class RunDone:
     """A run. `digest` is that of what was asked, `seconds` with everything around the load, `sending` of the load
     alone, `overlap` for what part of it all processes were at it, `started` how long the stack took to start, for a
     trial that starts it, `cpu` the seconds of CPU that each service used meanwhile, where that is known."""
@@ -35,7 +35,7 @@ class Ran:
 
 
 @dataclass(frozen=True)
-class Looked:
+class PilotDone:
     """A first look at the trial `key` ("router.direct-48"); `around` is what it took beside its load, in seconds.
     `load` is the digest of what was sent to which stack: another trial that sends the same need not be looked at."""
 
@@ -48,7 +48,7 @@ class Looked:
 
 
 @dataclass(frozen=True)
-class Stood:
+class StackStarted:
     """A stack was brought up in so many seconds; `workers` are its workers, 0 when they were kept; `turns` is how many
     of them one had to wait for, one after another."""
 
@@ -59,7 +59,7 @@ class Stood:
 
 
 @dataclass(frozen=True)
-class Told:
+class Estimated:
     """How long the rest would take, said before the first run; and how long it took, at the end."""
 
     told: float
@@ -67,7 +67,7 @@ class Told:
 
 
 @dataclass(frozen=True)
-class Began:
+class BenchStarted:
     """The first line: when, a number that makes this benchmark's prompts unlike any other's, on what, and how much of
     the card was free for it."""
 
@@ -78,14 +78,21 @@ class Began:
 
 
 @dataclass(frozen=True)
-class Held:
+class MemoryRead:
     """What the workers of the stack as given held, in bytes, once they had been loaded."""
 
     bytes: dict[str, int]
 
 
-Record = Ran | Looked | Stood | Told | Began | Held
-KINDS = {"ran": Ran, "looked": Looked, "stood": Stood, "told": Told, "began": Began, "held": Held}
+Record = RunDone | PilotDone | StackStarted | Estimated | BenchStarted | MemoryRead
+KINDS = {
+    "ran": RunDone,
+    "looked": PilotDone,
+    "stood": StackStarted,
+    "told": Estimated,
+    "began": BenchStarted,
+    "held": MemoryRead,
+}
 
 
 def line(record: Record) -> str:
@@ -119,13 +126,13 @@ def _read(line: str, place: str) -> Record:
 def _made(kind: str, data: dict[str, Any]) -> Record:
     if kind == "looked":
         size = Size(*(tuple(data["size"][name]) for name in ("rates", "processes")))
-        return Looked(**{**data, "size": size})
+        return PilotDone(**{**data, "size": size})
     if kind != "ran":
         made: Record = KINDS[kind](**data)
         return made
     models = {name: figures_of(figures) for name, figures in data.pop("models").items()}
     phases = tuple(Phase(**phase) for phase in data.pop("phases"))
-    return Ran(
+    return RunDone(
         **{**data, "models": models, "phases": phases, "raw": tuple(data["raw"]), "commands": tuple(data["commands"])}
     )
 
@@ -136,21 +143,21 @@ def figures_of(data: dict[str, Any]) -> Figures:
     return Figures(**{**data, **latencies})
 
 
-def began(records: Iterable[Record]) -> Began | None:
+def began(records: Iterable[Record]) -> BenchStarted | None:
     """The first line; None where nothing was written down."""
-    return next((record for record in records if isinstance(record, Began)), None)
+    return next((record for record in records if isinstance(record, BenchStarted)), None)
 
 
-def alike(records: Iterable[Record], load: str) -> Looked | None:
+def alike(records: Iterable[Record], load: str) -> PilotDone | None:
     """A look at the load of this digest; None where nobody looked at it."""
-    return next((record for record in records if isinstance(record, Looked) and record.load == load), None)
+    return next((record for record in records if isinstance(record, PilotDone) and record.load == load), None)
 
 
-def runs(records: Iterable[Record]) -> dict[str, Ran]:
+def runs(records: Iterable[Record]) -> dict[str, RunDone]:
     """Key -> run."""
-    return {record.key: record for record in records if isinstance(record, Ran)}
+    return {record.key: record for record in records if isinstance(record, RunDone)}
 
 
 def sizes(records: Iterable[Record]) -> dict[str, Size]:
     """Trial -> what a look at it found."""
-    return {record.key: record.size for record in records if isinstance(record, Looked)}
+    return {record.key: record.size for record in records if isinstance(record, PilotDone)}

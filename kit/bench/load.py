@@ -33,7 +33,7 @@ class Prompts:
 
 
 @dataclass(frozen=True)
-class Load:
+class LoadSpec:
     """Requests for one name. `service` is the worker whose tokenizer is used and, with `door` "worker", which is asked
     directly. `count` requests in all, at most `concurrency` at once, or `rate` a second. `processes` share them."""
 
@@ -49,7 +49,7 @@ class Load:
     seed: int = 0
     goodput: tuple[str, ...] = ()
 
-    def split(self) -> tuple[Load, ...]:
+    def split(self) -> tuple[LoadSpec, ...]:
         """One load a process, alike in size; together they are this one. Shared prefixes are shared within a process:
         each has one at least."""
         n = min(self.processes, self.concurrency)
@@ -76,7 +76,7 @@ def _part(whole: int, parts: int, index: int) -> int:
     return whole // parts + (index < whole % parts)
 
 
-def arguments(load: Load, url: str, tokenizer: str, result: str, trust: bool = False) -> tuple[str, ...]:
+def arguments(load: LoadSpec, url: str, tokenizer: str, result: str, trust: bool = False) -> tuple[str, ...]:
     """The words behind `vllm` for a load of one process. `result` is the name of the JSON that it leaves in RESULTS."""
     backend, endpoint = ENDPOINTS[load.task]
     return (
@@ -101,7 +101,7 @@ def arguments(load: Load, url: str, tokenizer: str, result: str, trust: bool = F
     )  # fmt: skip
 
 
-def _dataset(load: Load) -> Sequence[str]:
+def _dataset(load: LoadSpec) -> Sequence[str]:
     prompts = load.prompts
     if not prompts.prefix:
         words = ("--dataset-name", "random", "--random-input-len", str(prompts.input))
@@ -115,7 +115,7 @@ def _dataset(load: Load) -> Sequence[str]:
     )  # fmt: skip
 
 
-def _answers(load: Load) -> Sequence[str]:
+def _answers(load: LoadSpec) -> Sequence[str]:
     """Answers have the asked length; a vector has none."""
     if load.task == "embed":
         return ("--percentile-metrics", "e2el")

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kit.bench.load import tokenizer_of
-from kit.compose.client import told
+from kit.compose.client import translate_errors
 from kit.compose.exec import container_of
 from kit.compose.ps import status
 from kit.compose.stats import cpu
@@ -73,7 +73,7 @@ def loaders(client: DockerClient, project: str) -> Iterator[Loaders]:
 
 def sweep(client: DockerClient, project: str) -> None:
     """Removes the project's load containers, also those that an earlier run left."""
-    with told("the load containers cannot be removed"):
+    with translate_errors("the load containers cannot be removed"):
         for left in client.api.containers(all=True, filters={"label": f"{LOADS}={project}"}):
             client.api.remove_container(left["Id"], force=True)
 
@@ -89,7 +89,7 @@ class Loaders:
     def prepare(self, service: str) -> None:
         """Makes the service's load container unless it is there, joins it to the network, and waits until vLLM is
         imported. Raises TargetError."""
-        with told(f"load for {service} cannot be prepared"):
+        with translate_errors(f"load for {service} cannot be prepared"):
             if service not in self.made:
                 self.made[service] = self._make(service)
             self._join(self.made[service])
@@ -99,14 +99,14 @@ class Loaders:
 
     def leave(self) -> None:
         """Leaves the network, so that the stack can go; the containers stay."""
-        with told("the load containers cannot leave the network"):
+        with translate_errors("the load containers cannot leave the network"):
             for container in self.made.values():
                 self._part(container)
 
     def send(self, service: str, argv: tuple[str, ...], env: Mapping[str, str], said: Said) -> Sent:
         """Runs `vllm ARGV`; `said` gets its words as they come. Raises TargetError when it fails."""
         asked = {"argv": argv, "env": dict(env), "result": _result_of(argv)}
-        with told(f"load for {service} cannot be sent"):
+        with translate_errors(f"load for {service} cannot be sent"):
             made = self.client.api.exec_create(self.made[service], ["python3", "-c", _CLIENT, json.dumps(asked)])
             text = ""
             for chunk in self.client.api.exec_start(made["Id"], stream=True):
@@ -117,7 +117,7 @@ class Loaders:
 
     def tokenizer(self, service: str) -> tuple[str, bool]:
         """Where the tokenizer of a running service is, and whether it brings code along."""
-        with told(f"how {service} was started cannot be read"):
+        with translate_errors(f"how {service} was started cannot be read"):
             config = self.client.api.inspect_container(container_of(self.client, self.project, service))["Config"]
         environ = dict(text.split("=", 1) for text in config["Env"] if "=" in text)
         return tokenizer_of(config["Cmd"] or [""], environ)
@@ -154,7 +154,7 @@ class Loaders:
 
     def _wait(self, service: str) -> None:
         container = self.made[service]
-        with told(f"load for {service} cannot be prepared"):
+        with translate_errors(f"load for {service} cannot be prepared"):
             ready = self._is_ready(container)
             log = "" if ready else self.client.api.logs(container, tail=20).decode(errors="replace")
         if not ready:

@@ -7,7 +7,11 @@ from typing import TYPE_CHECKING
 
 from kit.bench.design import AS_GIVEN, Protocol, Step, Trial, schedule
 from kit.bench.estimate import words
-from kit.bench.journal import Ran, Record, runs
+from kit.bench.journal import (
+    Record,
+    RunDone,
+    runs,
+)
 from kit.bench.results import Comparison, Experiment, Figures
 from kit.bench.sizing import Size
 
@@ -71,7 +75,7 @@ def told_lines(protocols: Sequence[Protocol], records: Sequence[Record], running
     return lines
 
 
-def run_line(protocol: Protocol, step: Step, ran: Ran) -> str:
+def run_line(protocol: Protocol, step: Step, ran: RunDone) -> str:
     """A run in one line."""
     name = f"{protocol.name}: {step.trial.key}, run {step.round}"
     if ran.started is not None:

@@ -81,7 +81,7 @@ class Arm:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Conclusion:
     """An arm beside the first one. `ratio` is median over median; `low` and `high` are the least and the most that the
     runs allow; the outcome is "no difference" when the spreads overlap, "unknown" with fewer than three runs each."""
 
@@ -103,7 +103,7 @@ class Comparison:
     unit: str
     better: Literal["higher", "lower"]
     arms: tuple[Arm, ...]
-    verdicts: tuple[Verdict, ...] = ()
+    verdicts: tuple[Conclusion, ...] = ()
     kind: Literal["arms", "curve"] = "arms"
     axis: str = ""
 
@@ -121,7 +121,7 @@ class Experiment:
 
 
 @dataclass(frozen=True)
-class Footprint:
+class MeasuredFootprint:
     """A worker's memory: `lines` are the bill's (what, bytes), `held` is what the driver showed for its processes when
     it had been loaded, None where the driver does not tell."""
 
@@ -131,7 +131,7 @@ class Footprint:
 
 
 @dataclass(frozen=True)
-class Setup:
+class TestBed:
     """What ran, and on what: everything needed to do it again. `card` is gpu.json's content, `images` name -> digest or
     id, `host` what the machine is (CPU, cores, memory, kernel), `stacks` the files of every stack that was measured."""
 
@@ -149,9 +149,9 @@ class Setup:
 class Bench:
     """A whole benchmark. `told_seconds` is what was said beforehand, `took_seconds` what it took, None until then."""
 
-    setup: Setup
+    setup: TestBed
     experiments: tuple[Experiment, ...]
-    memory: tuple[Footprint, ...] = ()
+    memory: tuple[MeasuredFootprint, ...] = ()
     started: str = ""
     told_seconds: float | None = None
     took_seconds: float | None = None

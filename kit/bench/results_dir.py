@@ -15,14 +15,35 @@ from typing import TYPE_CHECKING
 from kit.assemble import assemble
 from kit.bench import journal as lines
 from kit.bench.analyze import experiment
-from kit.bench.design import AS_GIVEN, Protocol, Stand, Step, Trial, Wish, schedule, step_id
+from kit.bench.design import (
+    AS_GIVEN,
+    BenchRequest,
+    Protocol,
+    StackVariant,
+    Step,
+    Trial,
+    schedule,
+    step_id,
+)
 from kit.bench.experiments import EXPERIMENTS
-from kit.bench.journal import Began, Held, Looked, Ran, Record, Told
+from kit.bench.journal import (
+    BenchStarted,
+    Estimated,
+    MemoryRead,
+    PilotDone,
+    Record,
+    RunDone,
+)
 from kit.bench.load_containers import digests
-from kit.bench.results import Bench, Experiment, Footprint, Setup
+from kit.bench.results import (
+    Bench,
+    Experiment,
+    MeasuredFootprint,
+    TestBed,
+)
 from kit.bench.results_json import from_text, to_text
 from kit.bench.run_trial import Outcome
-from kit.bench.stacks import Place
+from kit.bench.stacks import StackFolders
 from kit.bench.vllm_results import slim
 from kit.errors import ManifestError, Problem
 from kit.files import read_text, write_atomically
@@ -37,14 +58,14 @@ RECORDS = "records.jsonl"
 BENCH = "bench.json"
 
 
-class Files:
+class ResultsDir:
     """What was written down, and where more of it goes."""
 
     def __init__(self, folder: Path, records: Sequence[Record]) -> None:
         self.folder, self.records = folder, list(records)
 
     @classmethod
-    def at(cls, folder: Path) -> Files:
+    def at(cls, folder: Path) -> ResultsDir:
         """Of a folder that may not be there yet. Raises TargetError for records that are none."""
         at = folder / RECORDS
         text = read_text(at) or ""
@@ -67,13 +88,13 @@ class Files:
             os.fsync(file.fileno())
         self.records.append(record)
 
-    def check(self, protocols: Sequence[Protocol], wish: Wish, again: bool) -> None:
+    def check(self, protocols: Sequence[Protocol], wish: BenchRequest, again: bool) -> None:
         """Runs of another manifest, effort or card are not mixed with these. Raises ManifestError."""
         wanted = {step.key: digest_of(p, step.trial) for p in protocols for step in schedule(p)}
         looks = {f"{p.name}.{t.key}": digest_of(p, t) for p in protocols for t in p.trials}
-        stale = [r.key for r in self.records if isinstance(r, Ran) and wanted.get(r.key, r.digest) != r.digest]
-        stale += [r.key for r in self.records if isinstance(r, Looked) and looks.get(r.key, r.digest) != r.digest]
-        stale += [r.setup for r in self.records if isinstance(r, Began) and r.setup not in ("", setup_of(wish))]
+        stale = [r.key for r in self.records if isinstance(r, RunDone) and wanted.get(r.key, r.digest) != r.digest]
+        stale += [r.key for r in self.records if isinstance(r, PilotDone) and looks.get(r.key, r.digest) != r.digest]
+        stale += [r.setup for r in self.records if isinstance(r, BenchStarted) and r.setup not in ("", setup_of(wish))]
         if stale and not again:
             problem = f"{self.folder} holds results of another manifest, profile or card ({stale[0]})"
             needed = "needed: another folder with -o, or --again to measure anew"
@@ -104,7 +125,7 @@ class Files:
             commands.append(shlex.join(("vllm", *part.command)))
         return tuple(names), tuple(commands)
 
-    def keep_stack(self, stand: Stand, place: Place) -> None:
+    def keep_stack(self, stand: StackVariant, place: StackFolders) -> None:
         """The compose file of a stack that is measured."""
         at = place.given if stand.key == AS_GIVEN else place.others
         text = read_text(at / COMPOSE)
@@ -125,7 +146,7 @@ class Files:
         before = from_text(text, str(at)).experiments if (text := read_text(at)) else ()
         known = {one.name: one for one in before if one.comparisons}
         found = tuple(one if one.comparisons else known.get(one.name, one) for one in found)
-        told = [record for record in self.records if isinstance(record, Told)]
+        told = [record for record in self.records if isinstance(record, Estimated)]
         made = Bench(
             setup=_setup(session, self.folder),
             experiments=_in_order((*(one for one in before if one.name not in names), *found)),
@@ -145,7 +166,7 @@ def _in_order(found: Iterable[Experiment]) -> tuple[Experiment, ...]:
     return tuple(sorted(found, key=lambda one: places.index(one.name) if one.name in places else len(places)))
 
 
-def setup_of(wish: Wish) -> str:
+def setup_of(wish: BenchRequest) -> str:
     """What all results of a folder have in common: the card and the manifest."""
     gpu, said = wish.plan.gpu, wish.manifest.model_dump_json()
     return f"{gpu.name}, {gpu.total_bytes:,} bytes, manifest {sha256(said.encode()).hexdigest()[:16]}"
@@ -153,7 +174,7 @@ def setup_of(wish: Wish) -> str:
 
 def digest_of(protocol: Protocol, trial: Trial) -> str:
     """16 hexadecimal digits that change with what is measured."""
-    said = f"{protocol.name} {trial.stand.manifest.model_dump_json()} {replace(trial, stand=Stand('', None))!r}"  # type: ignore[arg-type]
+    said = f"{protocol.name} {trial.stand.manifest.model_dump_json()} {replace(trial, stand=StackVariant('', None))!r}"  # type: ignore[arg-type]
     return sha256(said.encode()).hexdigest()[:16]
 
 
@@ -169,18 +190,20 @@ def load_seeds(trial: Trial, seed: str, nonce: int) -> Trial:
     return replace(trial, loads=tuple(replace(load, seed=start + i) for i, load in enumerate(trial.loads)))
 
 
-def _memory(session: Session, records: Sequence[Record]) -> tuple[Footprint, ...]:
-    held: dict[str, int] = next((record.bytes for record in records if isinstance(record, Held)), {})
+def _memory(session: Session, records: Sequence[Record]) -> tuple[MeasuredFootprint, ...]:
+    held: dict[str, int] = next((record.bytes for record in records if isinstance(record, MemoryRead)), {})
     return tuple(
-        Footprint(share.service, tuple((line.what, line.bytes) for line in share.lines), held.get(share.service))
+        MeasuredFootprint(
+            share.service, tuple((line.what, line.bytes) for line in share.lines), held.get(share.service)
+        )
         for share in session.wish.plan.shares
     )
 
 
-def _setup(session: Session, folder: Path) -> Setup:
+def _setup(session: Session, folder: Path) -> TestBed:
     from kit import __version__
 
-    return Setup(
+    return TestBed(
         manifest=session.file.read_text(encoding="utf-8"),
         profile=session.options.profile,
         card=to_json(session.gpu),

@@ -11,10 +11,19 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from kit.bench.design import Trial
-from kit.bench.load import Load, arguments
+from kit.bench.load import (
+    LoadSpec,
+    arguments,
+)
 from kit.bench.load_containers import Loaders, Sent
 from kit.bench.results import Figures
-from kit.bench.vllm_results import Answer, figures, overlap, parse, saturated
+from kit.bench.vllm_results import (
+    LoadResult,
+    figures,
+    overlap,
+    parse,
+    saturated,
+)
 from kit.compose.stats import between
 
 _BAR = re.compile(r"(\d+)/(\d+) \[")
@@ -26,10 +35,10 @@ Made = TypeVar("Made")
 class Part:
     """One process of a load: what it was told, what it left."""
 
-    load: Load
+    load: LoadSpec
     command: tuple[str, ...]
     sent: Sent
-    answer: Answer
+    answer: LoadResult
 
 
 @dataclass(frozen=True)
@@ -77,7 +86,7 @@ def send(trial: Trial, loaders: Loaders, key: str | None, progress: Progress) ->
     return Outcome(parts, seconds, used)
 
 
-def _send(one: Load, number: int, loaders: Loaders, door: str, key: str | None, counted: _Counted) -> Part:
+def _send(one: LoadSpec, number: int, loaders: Loaders, door: str, key: str | None, counted: _Counted) -> Part:
     url = door if one.door == "router" else f"http://{one.service}:8000"
     tokenizer, trust = loaders.tokenizer(one.service)
     command = arguments(one, url, tokenizer, f"{number}.json", trust)

@@ -13,15 +13,28 @@ from typing import TYPE_CHECKING
 
 from kit.bench import journal as lines
 from kit.bench.analyze import experiment
-from kit.bench.design import AS_GIVEN, Protocol, Stand, Wish, schedule
+from kit.bench.design import (
+    AS_GIVEN,
+    BenchRequest,
+    Protocol,
+    StackVariant,
+    schedule,
+)
 from kit.bench.estimate import words
 from kit.bench.homes import at_home
-from kit.bench.journal import Began, Told
+from kit.bench.journal import BenchStarted, Estimated
 from kit.bench.load_containers import Loaders, loaders
 from kit.bench.progress import found_lines, told_lines
-from kit.bench.results_dir import Files, setup_of
-from kit.bench.stacks import Ground, Place, verified
-from kit.bench.steps import Work
+from kit.bench.results_dir import (
+    ResultsDir,
+    setup_of,
+)
+from kit.bench.stacks import (
+    StackFolders,
+    StackRunner,
+    verified,
+)
+from kit.bench.steps import StepRunner
 from kit.compose import up as compose
 from kit.errors import KitError
 from kit.gpu import Gpu
@@ -33,7 +46,7 @@ from kit.project.write import COMPOSE, rendered_from, write
 if TYPE_CHECKING:
     from docker import DockerClient
 
-    from kit.bench.design import Options
+    from kit.bench.design import BenchOptions
 
 PATIENCE = 60.0
 
@@ -47,24 +60,24 @@ class Session:
     project: Project
     client: DockerClient
     gpu: Gpu
-    wish: Wish
-    options: Options
+    wish: BenchRequest
+    options: BenchOptions
     running: bool
 
 
-def walk(session: Session, protocols: Sequence[Protocol], files: Files) -> int:
+def walk(session: Session, protocols: Sequence[Protocol], files: ResultsDir) -> int:
     """Everything that is not done yet. Whatever ends it, what is done is kept and reported, and the user's stack is
     left as it was."""
     output, name = session.output, session.project.manifest.name
     files.check(protocols, session.wish, session.options.again)
     if not files.records:
         at = datetime.now(UTC).isoformat(timespec="seconds")
-        files.add(Began(at, secrets.randbits(20), setup_of(session.wish), session.gpu.free_bytes))
+        files.add(BenchStarted(at, secrets.randbits(20), setup_of(session.wish), session.gpu.free_bytes))
     output.say(*told_lines(protocols, files.records, session.running))
     with loaders(session.client, name) as loads:
         environ = compose.variables(session.project.folder, os.environ)
         place, timeout = _place(session, files.folder / "stack", environ), session.options.timeout
-        ground = Ground(session.client, environ, place, loads, lambda: Watcher(output.progress()), timeout)
+        ground = StackRunner(session.client, environ, place, loads, lambda: Watcher(output.progress()), timeout)
         try:
             _go(session, protocols, files, ground, loads)
         finally:
@@ -76,8 +89,10 @@ def walk(session: Session, protocols: Sequence[Protocol], files: Files) -> int:
     return 0
 
 
-def _go(session: Session, protocols: Sequence[Protocol], files: Files, ground: Ground, loads: Loaders) -> None:
-    work = Work(session, protocols, files, ground, loads, os.cpu_count() or 1)
+def _go(
+    session: Session, protocols: Sequence[Protocol], files: ResultsDir, ground: StackRunner, loads: Loaders
+) -> None:
+    work = StepRunner(session, protocols, files, ground, loads, os.cpu_count() or 1)
     work.look_ahead()
     told = work.left()
     session.output.say(f"what is left takes {words(told)}; Ctrl-C keeps what is done, the same command goes on")
@@ -88,20 +103,20 @@ def _go(session: Session, protocols: Sequence[Protocol], files: Files, ground: G
         session.output.print(*found_lines(experiment(protocol, lines.runs(files.records))))
     work.read_memory()
     if told:
-        files.add(Told(told, time.monotonic() - began))
+        files.add(Estimated(told, time.monotonic() - began))
 
 
-def _place(session: Session, others: Path, environ: Mapping[str, str]) -> Place:
+def _place(session: Session, others: Path, environ: Mapping[str, str]) -> StackFolders:
     """Where the stacks are made: the user's beside the manifest, the `others` in a folder of theirs. `environ` has the
     words of `.env` beside the user's stack too: they are everyone's."""
 
-    def stand_files(stand: Stand, folder: Path) -> None:
+    def stand_files(stand: StackVariant, folder: Path) -> None:
         project = replace(session.project, manifest=stand.manifest)
         plan = at_home(planned_for(project, session.gpu), session.project.folder)
         folder.mkdir(parents=True, exist_ok=True)
         write(folder / COMPOSE, rendered_from(project, plan), force=True)
 
-    return Place(
+    return StackFolders(
         project=session.project.manifest.name,
         given=session.project.folder,
         others=others,
@@ -118,7 +133,7 @@ def _bring(session: Session) -> None:
     apply.run(Output(session.output.err, session.output.err), session.file, None, False, session.options.timeout, False)
 
 
-def write_down(session: Session, protocols: Sequence[Protocol], files: Files) -> None:
+def write_down(session: Session, protocols: Sequence[Protocol], files: ResultsDir) -> None:
     """bench.json, of all that is done. That it cannot be written does not hide what broke the walk."""
     try:
         place = files.write_bench(session, protocols)
@@ -128,7 +143,7 @@ def write_down(session: Session, protocols: Sequence[Protocol], files: Files) ->
     session.output.say(f"wrote {place}; `monogpu-kit report {place.parent}` makes a page of it")
 
 
-def _restore(session: Session, ground: Ground) -> None:
+def _restore(session: Session, ground: StackRunner) -> None:
     """The user's stack as it was before: running, or not there."""
     now = ground.now
     if session.running and ground.changed and (now is None or now.key != AS_GIVEN):

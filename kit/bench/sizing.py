@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from math import ceil
 
 from kit.bench.design import Trial
-from kit.bench.load import Load
+from kit.bench.load import LoadSpec
 from kit.bench.vllm_results import LEAST_SECONDS
 
 MOST_PROCESSES = 8
@@ -41,7 +41,7 @@ def second_look(trial: Trial, found: Size, seconds: float) -> Trial:
     return replace(trial, loads=tuple(loads))
 
 
-def more(load: Load, cores: int) -> int:
+def more(load: LoadSpec, cores: int) -> int:
     """Twice as many processes, as far as it makes sense."""
     most = min(MOST_PROCESSES, max(cores // 2, 1), load.concurrency // (WORTH_SPLITTING // 4))
     return min(load.processes * 2, most) if load.concurrency >= WORTH_SPLITTING else load.processes
@@ -74,12 +74,12 @@ def sized(trial: Trial, found: Mapping[str, Size], trials: Sequence[Trial]) -> T
     return replace(trial, loads=tuple(loads))
 
 
-def _counted(load: Load, rate: float, seconds: float, processes: int) -> Load:
+def _counted(load: LoadSpec, rate: float, seconds: float, processes: int) -> LoadSpec:
     rate = min(rate, load.rate) if load.rate else rate
     return replace(load, count=max(ceil(rate * seconds), _enough(load)), processes=processes)
 
 
-def _enough(load: Load) -> int:
+def _enough(load: LoadSpec) -> int:
     """The fewest requests that show something: twice as many as are sent at once, or what a rate sends in a while."""
     return max(ceil(load.rate * LOOK_SECONDS) if load.rate else 2 * load.concurrency, 4)
 

@@ -9,13 +9,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kit import verify
-from kit.bench.design import AS_GIVEN, Stand
+from kit.bench.design import (
+    AS_GIVEN,
+    StackVariant,
+)
 from kit.bench.estimate import only_router, workers
-from kit.bench.journal import Stood
+from kit.bench.journal import StackStarted
 from kit.bench.load_containers import Loaders
 from kit.bench.results import Phase
 from kit.compose import up
-from kit.compose.client import told
+from kit.compose.client import translate_errors
 from kit.compose.events import Event, Ready, Started, Watch
 from kit.compose.wait import CLOCK, Clock
 from kit.errors import Problem, TargetError
@@ -27,7 +30,7 @@ CACHES = ("compiled-", "flashinfer", "triton")  # volumes that a cold start has 
 
 
 @dataclass(frozen=True)
-class Place:
+class StackFolders:
     """Where stacks are: the user's folder, and the one in which the others are printed; one project. `bring` brings up
     the user's stack; `write` prints a stand's files into a folder; `verify` asks every name of a folder's stack and
     raises when one does not answer."""
@@ -36,11 +39,11 @@ class Place:
     given: Path
     others: Path
     bring: Callable[[], None]
-    write: Callable[[Stand, Path], None]
+    write: Callable[[StackVariant, Path], None]
     verify: Callable[[Path], None]
 
 
-class Ground:
+class StackRunner:
     """Brings up what must stand. `now` is what stands; None when nothing does, or nothing was asked for yet. `changed`:
     the stack that stood at the beginning is gone."""
 
@@ -48,7 +51,7 @@ class Ground:
         self,
         client: DockerClient,
         environ: Mapping[str, str],
-        place: Place,
+        place: StackFolders,
         loaders: Loaders,
         watching: Callable[[], AbstractContextManager[Watch]],
         timeout: float,
@@ -56,10 +59,10 @@ class Ground:
     ) -> None:
         self.client, self.environ, self.place, self.loaders = client, environ, place, loaders
         self.watching, self.timeout, self.clock = watching, timeout, clock
-        self.now: Stand | None = None
+        self.now: StackVariant | None = None
         self.changed = False
 
-    def stand(self, stand: Stand) -> Stood | None:
+    def stand(self, stand: StackVariant) -> StackStarted | None:
         """Brings it up and verifies it; None when it stands already. Raises TargetError."""
         if self.now is not None and self.now.key == stand.key and not stand.anew:
             return None
@@ -70,9 +73,9 @@ class Ground:
         self._up(stand)
         self.now = stand
         self.place.verify(self._folder(stand))
-        return Stood(stand.key, self.clock.now() - began, 0 if kept else workers(stand))
+        return StackStarted(stand.key, self.clock.now() - began, 0 if kept else workers(stand))
 
-    def start(self, stand: Stand) -> tuple[float, tuple[Phase, ...]]:
+    def start(self, stand: StackVariant) -> tuple[float, tuple[Phase, ...]]:
         """From nothing until every name has answered: seconds, and each service's part of them. Where a warm start
         finds no compile caches, a start that is not measured leaves them first."""
         self.clear()
@@ -117,12 +120,12 @@ class Ground:
         up.down(self.place.project, self.client)
         self.now = None
 
-    def _is_near(self, stand: Stand) -> bool:
+    def _is_near(self, stand: StackVariant) -> bool:
         """Whether `up` can go from what stands to this one, with the workers kept."""
         assert self.now is not None
         return self.now.key != AS_GIVEN and stand.key != AS_GIVEN and only_router(self.now, stand)
 
-    def _up(self, stand: Stand) -> None:
+    def _up(self, stand: StackVariant) -> None:
         if stand.key == AS_GIVEN:
             self.place.bring()
             return
@@ -131,17 +134,17 @@ class Ground:
         with self.watching() as watch:
             up.up(self.place.others, self.client, self.environ, watch, self.timeout)
 
-    def _folder(self, stand: Stand) -> Path:
+    def _folder(self, stand: StackVariant) -> Path:
         return self.place.given if stand.key == AS_GIVEN else self.place.others
 
-    def _wants_caches(self, stand: Stand) -> bool:
+    def _wants_caches(self, stand: StackVariant) -> bool:
         """Whether the stack keeps compile caches, and there are none."""
         spec = up.read(self._folder(stand), self.environ)
         return any(volume.name.startswith(self._caches) for volume in spec.volumes) and not self._found()
 
     def _erase(self) -> None:
         """The compile caches are gone: what a first start finds."""
-        with told("the compile caches cannot be erased"):
+        with translate_errors("the compile caches cannot be erased"):
             for name in self._found():
                 self.client.api.remove_volume(name)
 
@@ -150,7 +153,7 @@ class Ground:
         return tuple(f"{self.place.project}_{cache}" for cache in CACHES)
 
     def _found(self) -> list[str]:
-        with told("the compile caches cannot be looked for"):
+        with translate_errors("the compile caches cannot be looked for"):
             found = [str(volume["Name"]) for volume in self.client.api.volumes()["Volumes"] or ()]
         return [name for name in found if name.startswith(self._caches)]
 

@@ -10,7 +10,12 @@ from collections.abc import Sequence
 from statistics import median
 from typing import Literal
 
-from kit.bench.results import Arm, Outcome, Run, Verdict
+from kit.bench.results import (
+    Arm,
+    Conclusion,
+    Outcome,
+    Run,
+)
 
 LEAST_RUNS = 3
 
@@ -21,14 +26,14 @@ def arm(name: str, runs: Sequence[Run], x: float | None = None) -> Arm:
     return Arm(name, tuple(runs), median(values), min(values), max(values), x)
 
 
-def verdict(one: Arm, first: Arm, better: Literal["higher", "lower"]) -> Verdict:
+def verdict(one: Arm, first: Arm, better: Literal["higher", "lower"]) -> Conclusion:
     """`one` beside `first`."""
     if min(one.least, first.least, one.median, first.median) <= 0:
-        return Verdict(one.name, "unknown", 0.0, 0.0, 0.0, "unknown: a run shows nothing")
+        return Conclusion(one.name, "unknown", 0.0, 0.0, 0.0, "unknown: a run shows nothing")
     ratio = one.median / first.median
     low, high = one.least / first.most, one.most / first.least
     outcome = _outcome(one, first, low, high)
-    return Verdict(one.name, outcome, ratio, low, high, _words(outcome, ratio, low, high, better, first.name))
+    return Conclusion(one.name, outcome, ratio, low, high, _words(outcome, ratio, low, high, better, first.name))
 
 
 def _outcome(one: Arm, first: Arm, low: float, high: float) -> Outcome:

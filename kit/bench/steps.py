@@ -8,15 +8,31 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kit.bench import journal as lines
-from kit.bench.design import AS_GIVEN, Protocol, Stand, Step, Trial, schedule
-from kit.bench.estimate import left, seen, turns
-from kit.bench.journal import Held, Looked, Ran
+from kit.bench.design import (
+    AS_GIVEN,
+    Protocol,
+    StackVariant,
+    Step,
+    Trial,
+    schedule,
+)
+from kit.bench.estimate import (
+    left,
+    observations,
+    turns,
+)
+from kit.bench.journal import MemoryRead, PilotDone, RunDone
 from kit.bench.load_containers import Loaders
 from kit.bench.progress import Bar, look_words, run_line
-from kit.bench.results_dir import Files, digest_of, load_digest, load_seeds
+from kit.bench.results_dir import (
+    ResultsDir,
+    digest_of,
+    load_digest,
+    load_seeds,
+)
 from kit.bench.run_trial import Outcome, send
 from kit.bench.sizing import LOOK_SECONDS, Size, first_look, may_split, once_more, second_look, sized
-from kit.bench.stacks import Ground
+from kit.bench.stacks import StackRunner
 from kit.errors import TargetError
 from kit.gpu import Gpu, GpuError
 from kit.project.load import LIVE, choose_gpu
@@ -29,15 +45,15 @@ LOOKS = 4  # at most, after the first
 PAUSE = 10.0  # seconds between a load that failed and the next try
 
 
-class Work:
+class StepRunner:
     """One step after another."""
 
     def __init__(
         self,
         session: Session,
         protocols: Sequence[Protocol],
-        files: Files,
-        ground: Ground,
+        files: ResultsDir,
+        ground: StackRunner,
         loads: Loaders,
         cores: int,
     ) -> None:
@@ -66,17 +82,17 @@ class Work:
 
     def left(self) -> float:
         """Seconds until everything is done, as far as can be told."""
-        return left(self.protocols, seen(self.files.records, self.cores), self.ground.now)
+        return left(self.protocols, observations(self.files.records, self.cores), self.ground.now)
 
     def read_memory(self) -> None:
         """What the workers of the stack as given hold after their load."""
         now = self.ground.now
-        if now is None or now.key != AS_GIVEN or any(isinstance(r, Held) for r in self.files.records):
+        if now is None or now.key != AS_GIVEN or any(isinstance(r, MemoryRead) for r in self.files.records):
             return
         found = look(self.session.client, self.session.project.manifest.name, lambda: _card_now(self.session))
-        self.files.add(Held({one.name: one.held for one in found.services if one.held and one.role == "worker"}))
+        self.files.add(MemoryRead({one.name: one.held for one in found.services if one.held and one.role == "worker"}))
 
-    def _stand(self, stand: Stand) -> None:
+    def _stand(self, stand: StackVariant) -> None:
         if self.ground.now is not None and self.ground.now.key != stand.key:
             self.read_memory()
         self.bar.close()
@@ -85,21 +101,21 @@ class Work:
             self.files.add(replace(stood, turns=turns(stand, self.cores)))
         self.files.keep_stack(stand, self.ground.place)
 
-    def _start(self, protocol: Protocol, step: Step) -> Ran:
+    def _start(self, protocol: Protocol, step: Step) -> RunDone:
         self.read_memory()
         self.bar.close()
         seconds, phases = self.ground.start(step.trial.stand)
         self.files.keep_stack(step.trial.stand, self.ground.place)
-        return Ran(step.key, digest_of(protocol, step.trial), seconds, started=seconds, phases=phases)
+        return RunDone(step.key, digest_of(protocol, step.trial), seconds, started=seconds, phases=phases)
 
-    def _measure(self, protocol: Protocol, step: Step) -> Ran:
+    def _measure(self, protocol: Protocol, step: Step) -> RunDone:
         self._stand(step.trial.stand)
         self._look(protocol, step.trial)
         trial = sized(step.trial, self._sizes(protocol), protocol.trials)
         outcome = self._send(trial, step.key, step.key)
         raw, commands = self.files.keep_raw(step, outcome)
         digest = digest_of(protocol, step.trial)
-        return Ran(
+        return RunDone(
             step.key, digest, outcome.seconds, outcome.sending, outcome.overlap, outcome.figures,
             raw=raw, commands=commands, cpu=dict(outcome.cpu),
         )  # fmt: skip
@@ -117,7 +133,7 @@ class Work:
             self.files.add(replace(like, key=key, digest=digest, seconds=0.0))
             return
         size, around = self._sized(trial, key)
-        self.files.add(Looked(key, digest, size, time.monotonic() - began, around, load))
+        self.files.add(PilotDone(key, digest, size, time.monotonic() - began, around, load))
         self.bar.close()
         self.session.output.say(f"  looked at {key}: {look_words(trial, size)}")
 

@@ -22,7 +22,7 @@ LISTS = ("input_lens", "output_lens", "ttfts", "itls", "latencies", "start_times
 
 
 @dataclass(frozen=True)
-class Request:
+class RequestTiming:
     """One that was answered. Seconds on the host's monotonic clock, which all containers share; `itls` are the gaps
     between the parts of the answer, after the first."""
 
@@ -42,16 +42,16 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Answer:
+class LoadResult:
     """One process's JSON: `said` are its own sums, `requests` is () where it says no moments."""
 
     said: Mapping[str, Any]
-    requests: tuple[Request, ...]
+    requests: tuple[RequestTiming, ...]
     failed: int
     error: str = ""
 
 
-def parse(text: str) -> Answer:
+def parse(text: str) -> LoadResult:
     """The JSON of one process. Raises TargetError when it is not vLLM's."""
     try:
         data = json.loads(text)
@@ -62,19 +62,19 @@ def parse(text: str) -> Answer:
         failed = int(said.get("failed", int(said.get("num_prompts", completed)) - completed))
     except (ValueError, KeyError, AttributeError, TypeError) as error:
         raise TargetError(Problem("the result of `vllm bench serve` cannot be read", str(error))) from None
-    return Answer(said, requests, failed, errors[0] if errors else "")
+    return LoadResult(said, requests, failed, errors[0] if errors else "")
 
 
-def _requests(data: Mapping[str, Any]) -> Iterable[Request]:
+def _requests(data: Mapping[str, Any]) -> Iterable[RequestTiming]:
     if "start_times" not in data or "itls" not in data:
         return
     rows = zip(data["start_times"], data["ttfts"], data["itls"], data["output_lens"], data["errors"], strict=True)
     for start, ttft, itls, output, error in rows:
         if output and not error:
-            yield Request(start, ttft, tuple(itls), output)
+            yield RequestTiming(start, ttft, tuple(itls), output)
 
 
-def overlap(answers: Sequence[Answer]) -> float | None:
+def overlap(answers: Sequence[LoadResult]) -> float | None:
     """For what part of the time, from the first one's start to the last one's end, all processes had requests on the
     way; 1 for a single one, None where a process tells no moments."""
     if not answers or not all(answer.requests for answer in answers):
@@ -84,7 +84,7 @@ def overlap(answers: Sequence[Answer]) -> float | None:
     return max(min(ends) - max(starts), 0.0) / (max(ends) - min(starts))
 
 
-def figures(answers: Sequence[Answer]) -> Figures:
+def figures(answers: Sequence[LoadResult]) -> Figures:
     """The figures of one load's processes. Raises TargetError when no request was answered."""
     completed = sum(int(answer.said["completed"]) for answer in answers)
     failed = sum(answer.failed for answer in answers)
@@ -105,13 +105,13 @@ def figures(answers: Sequence[Answer]) -> Figures:
     )
 
 
-def _tokens(answers: Sequence[Answer]) -> float:
+def _tokens(answers: Sequence[LoadResult]) -> float:
     """Output tokens a second; prompt tokens where the answer is a vector."""
     name = "output_throughput" if "output_throughput" in answers[0].said else "total_token_throughput"
     return sum(float(answer.said[name]) for answer in answers)
 
 
-def _own_percentiles(answers: Sequence[Answer]) -> Percentiles | None:
+def _own_percentiles(answers: Sequence[LoadResult]) -> Percentiles | None:
     """Of a single process; several cannot be merged."""
     said = answers[0].said
     if len(answers) > 1 or "p50_e2el_ms" not in said:

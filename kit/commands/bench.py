@@ -10,11 +10,22 @@ from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kit.bench.design import ALL, AS_GIVEN, EFFORTS, Effort, Options, Protocol, Wish
+from kit.bench.design import (
+    ALL,
+    AS_GIVEN,
+    EFFORTS,
+    BenchOptions,
+    BenchRequest,
+    Effort,
+    Protocol,
+)
 from kit.bench.experiments import EXPERIMENTS
 from kit.bench.experiments.policy import NOT_FOR_MANY
-from kit.bench.journal import Began, began
-from kit.bench.results_dir import Files
+from kit.bench.journal import (
+    BenchStarted,
+    began,
+)
+from kit.bench.results_dir import ResultsDir
 from kit.compose import up as compose
 from kit.compose.operation import Operation
 from kit.compose.stats import apart_from
@@ -31,7 +42,7 @@ MOST_AT_ONCE = 100_000
 GOODPUT = {"ttft": "ttft:500", "tpot": "tpot:50", "e2el": "e2el:5000"}  # in milliseconds
 
 
-def run(output: Output, file: Path, options: Options) -> int:
+def run(output: Output, file: Path, options: BenchOptions) -> int:
     from kit.bench import session as benching
     from kit.project import apply
 
@@ -42,9 +53,9 @@ def run(output: Output, file: Path, options: Options) -> int:
     policies = _policies(options.policies, project.manifest.router.engine)
     client = compose.connect(os.environ)
     running = [one for one in compose.status(project.manifest.name, client) if one.state == "running"]
-    files = Files.at(options.output or project.folder / "bench")
+    files = ResultsDir.at(options.output or project.folder / "bench")
     gpu = as_before(None if options.again else began(files.records), _card(project, client))
-    wish = Wish(planned_for(project, gpu), effort, options.model, options.goodput, rates, policies, levels)
+    wish = BenchRequest(planned_for(project, gpu), effort, options.model, options.goodput, rates, policies, levels)
     protocols = [that_plans(EXPERIMENTS[name].protocol(wish), project, gpu) for name in names]
     if running and not options.restart:
         refuse_changes(apply.pending(output, project, client))
@@ -59,7 +70,7 @@ def _card(project: Project, client: DockerClient) -> Gpu:
     return apart_from(client, project.manifest.name, gpu)
 
 
-def as_before(first: Began | None, gpu: Gpu) -> Gpu:
+def as_before(first: BenchStarted | None, gpu: Gpu) -> Gpu:
     """The card as it was when the benchmark began, while so much of it is free: what other programs give back
     meanwhile changes no stack's size, and a benchmark goes on where it was."""
     before = first.free_bytes if first else 0
@@ -93,7 +104,7 @@ def _names(asked: str) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def effort_of(options: Options) -> Effort:
+def effort_of(options: BenchOptions) -> Effort:
     if options.profile not in EFFORTS:
         raise ManifestError(Problem(f"--profile {options.profile} is not known", f"needed: {', '.join(EFFORTS)}"))
     effort = EFFORTS[options.profile]
@@ -107,7 +118,7 @@ def effort_of(options: Options) -> Effort:
     return effort if options.concurrency is None else replace(effort, concurrency=options.concurrency)
 
 
-def _levels(options: Options) -> tuple[int, ...]:
+def _levels(options: BenchOptions) -> tuple[int, ...]:
     words = [word for word in options.levels.split(",") if word]
     if not all(word.isdecimal() and 0 < int(word) < MOST_AT_ONCE for word in words):
         what = f"--levels {options.levels} cannot be read"

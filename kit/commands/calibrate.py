@@ -96,7 +96,7 @@ def _with_replicas(plan: Plan, workers: dict[str, Locked]) -> dict[str, Locked]:
 
 
 def setting_of(share: Share) -> str:
-    """The rung in words, as a lock keeps it."""
+    """The candidate in words, as a lock keeps it."""
     from kit.memory.candidates import said
 
     return said(share.requests, share.context, share.capture_sizes)

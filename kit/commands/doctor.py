@@ -1,4 +1,4 @@
-"""`doctor`: what this machine lacks, with the command that mends it."""
+"""`doctor`: what this machine lacks, with the command that fixes it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kit.doctor import collect_docker, collect_host
 from kit.doctor.diagnose import diagnose, sick
 from kit.doctor.finding import Finding
 from kit.doctor.machine import Access, Machine
-from kit.doctor.requirements import Wants, wants
+from kit.doctor.requirements import Requirements, requirements
 from kit.engines import mps
 from kit.errors import ManifestError, ModelFilesError, TargetError
 from kit.facts.hub import read_recorded
@@ -52,22 +52,22 @@ def _print(output: Output, findings: tuple[Finding, ...]) -> None:
         console.print(text, soft_wrap=True)
 
 
-def _wants(file: Path) -> tuple[Wants, Path, tuple[Finding, ...]]:
+def _wants(file: Path) -> tuple[Requirements, Path, tuple[Finding, ...]]:
     """What the manifest needs; without one, or with a broken one, the machine alone is looked at."""
     if not file.exists():
         what = f"{file} is not there: the machine alone is looked at"
-        return Wants(card="0"), file.parent, (Finding("manifest", "warn", what, "monogpu-kit init"),)
+        return Requirements(card="0"), file.parent, (Finding("manifest", "warn", what, "monogpu-kit init"),)
     try:
         project = read_project(file)
     except ManifestError as error:
         what = f"{len(error.problems)} problem{'s' if len(error.problems) > 1 else ''} in {file}"
-        return Wants(card="0"), file.parent, (Finding("manifest", "fail", what, f"monogpu-kit check {file}"),)
+        return Requirements(card="0"), file.parent, (Finding("manifest", "fail", what, f"monogpu-kit check {file}"),)
     with contextlib.suppress(ModelFilesError):
-        return wants(project.manifest, read_recorded(project.folder / "facts.json")), project.folder, ()
-    return wants(project.manifest, {}), project.folder, ()
+        return requirements(project.manifest, read_recorded(project.folder / "facts.json")), project.folder, ()
+    return requirements(project.manifest, {}), project.folder, ()
 
 
-def look(needed: Wants, folder: Path) -> tuple[Machine, Wants]:
+def look(needed: Requirements, folder: Path) -> tuple[Machine, Requirements]:
     """One look at everything; what nobody wants is not looked at."""
     machine = _files(needed, folder)
     machine = replace(machine, compose=installed(os.environ))
@@ -86,7 +86,7 @@ def look(needed: Wants, folder: Path) -> tuple[Machine, Wants]:
     return _docker(machine, needed, client), needed
 
 
-def _files(needed: Wants, folder: Path) -> Machine:
+def _files(needed: Requirements, folder: Path) -> Machine:
     """Variables, keys and models' folders."""
     beside: dict[str, str] = {}
     env = folder / ".env"
@@ -107,7 +107,7 @@ def _files(needed: Wants, folder: Path) -> Machine:
     )
 
 
-def _unreadable(needed: Wants, folder: Path) -> dict[str, str | None]:
+def _unreadable(needed: Requirements, folder: Path) -> dict[str, str | None]:
     found: dict[str, str | None] = {}
     for name in needed.folders:
         with contextlib.suppress(OSError):
@@ -115,7 +115,7 @@ def _unreadable(needed: Wants, folder: Path) -> dict[str, str | None]:
     return found
 
 
-def _card(machine: Machine, needed: Wants) -> Machine:
+def _card(machine: Machine, needed: Requirements) -> Machine:
     if needed.card is None:
         return machine
     try:
@@ -125,7 +125,7 @@ def _card(machine: Machine, needed: Wants) -> Machine:
     return replace(machine, card=card, compute_mode=cards.compute_mode(needed.card))
 
 
-def _hub(machine: Machine, needed: Wants) -> Machine:
+def _hub(machine: Machine, needed: Requirements) -> Machine:
     if not needed.repositories:
         return machine
     import httpx
@@ -139,7 +139,7 @@ def _hub(machine: Machine, needed: Wants) -> Machine:
     return replace(machine, hub=seen, hub_ahead=ahead)
 
 
-def _docker(machine: Machine, needed: Wants, client: DockerClient) -> Machine:
+def _docker(machine: Machine, needed: Requirements, client: DockerClient) -> Machine:
     engine = collect_docker.engine(client)
     machine = replace(
         machine,

@@ -18,5 +18,5 @@ def run(output: Output, file: Path, name: str, follow: bool, tail: int) -> int:
         output.print(line)
     found = None if follow else why(client, project, name)
     if found:
-        output.say("", f"{name}: {found.cause}; {found.mend}")
+        output.say("", f"{name}: {found.cause}; {found.fix}")
     return 0

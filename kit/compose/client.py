@@ -51,7 +51,7 @@ def unreachable(said: str) -> TargetError:
 
 
 @contextmanager
-def told(doing: str, hint: str = "") -> Iterator[None]:
+def translate_errors(doing: str, hint: str = "") -> Iterator[None]:
     """Docker's errors inside become TargetErrors that begin with `doing` ("chat cannot be started")."""
     from docker.errors import APIError, DockerException
     from requests.exceptions import RequestException
@@ -73,7 +73,7 @@ def refused(doing: str, said: str, hint: str = "") -> TargetError:
     known = explain(said)
     if known is None:
         return TargetError(Problem(doing, said.strip(), hint))
-    return TargetError(Problem(doing, known.cause, hint or known.mend), evidence=said.strip())
+    return TargetError(Problem(doing, known.cause, hint or known.fix), evidence=said.strip())
 
 
 def is_local(client: DockerClient) -> bool:

@@ -15,13 +15,13 @@ from typing import Protocol
 
 from kit.compose import drain_smg
 from kit.compose import exec as inside
-from kit.compose.drain_haproxy import Front
-from kit.compose.drain_smg import Listing
+from kit.compose.drain_haproxy import HaproxyDrain
+from kit.compose.drain_smg import SmgDrain
 from kit.compose.events import Waiting
 from kit.compose.observe import containers, inspect
-from kit.compose.observed import Container
+from kit.compose.observed import ContainerState
 from kit.compose.operation import Operation
-from kit.compose.wait import Walk
+from kit.compose.wait import ExecutionContext
 from kit.errors import TargetError
 from kit.files import read_text
 from kit.metrics import load
@@ -33,7 +33,7 @@ LET_GO = 20.0  # seconds that a router may take to read its list again
 FINISH = 120.0  # seconds that requests in flight may take
 
 
-class Door(Protocol):
+class TrafficGate(Protocol):
     """Who sends requests to services. Nothing raises: a door that does not answer sends nobody anything."""
 
     def up_to_date(self) -> bool:
@@ -58,10 +58,10 @@ class Door(Protocol):
         """Everybody is in again, those too whom a walk left out that was killed."""
 
 
-class Names:
+class Traffic:
     """Who is out, at every door."""
 
-    def __init__(self, walk: Walk, doors: Sequence[Door]) -> None:
+    def __init__(self, walk: ExecutionContext, doors: Sequence[TrafficGate]) -> None:
         self.walk, self.doors = walk, doors
         self.out: set[str] = set()
         self.back: set[str] = set()
@@ -125,34 +125,34 @@ class Names:
 
 
 @contextmanager
-def around(walk: Walk, operations: Sequence[Operation]) -> Iterator[Names]:
+def around(walk: ExecutionContext, operations: Sequence[Operation]) -> Iterator[Traffic]:
     """The names while `operations` are done; everybody is in again afterwards, whatever happens."""
     folder = walk.project.file.parent
-    mend(folder)
+    restore(folder)
     doors = tuple(_doors(walk, folder))
     for door in doors:
         door.restore()
-    names = Names(walk, doors if any(op.verb == "drain" for op in operations) else ())
+    names = Traffic(walk, doors if any(op.verb == "drain" for op in operations) else ())
     try:
         yield names
     finally:
         names.restore()
 
 
-def mend(folder: Path) -> None:
+def restore(folder: Path) -> None:
     """Makes the router's list whole where a walk was killed before it could."""
-    drain_smg.mend(folder / smg.LISTING)
+    drain_smg.restore(folder / smg.LISTING)
 
 
-def _doors(walk: Walk, folder: Path) -> Iterator[Door]:
+def _doors(walk: ExecutionContext, folder: Path) -> Iterator[TrafficGate]:
     running = [each for each in containers(walk.client, walk.project.name) if _is_router(each)]
     whole = read_text(folder / smg.LISTING)
     for each in running:
         if each.service == smg.NAME and whole is not None:
-            yield Listing(walk.client, each.id, folder / smg.LISTING, whole)
+            yield SmgDrain(walk.client, each.id, folder / smg.LISTING, whole)
         if each.service == haproxy.NAME:
-            yield Front(walk.client, each.id, haproxy.mark_of(read_text(folder / haproxy.CONFIG) or ""))
+            yield HaproxyDrain(walk.client, each.id, haproxy.mark_of(read_text(folder / haproxy.CONFIG) or ""))
 
 
-def _is_router(one: Container) -> bool:
+def _is_router(one: ContainerState) -> bool:
     return one.label(kit_labels.ROLE) == "router" and one.status == "running"

@@ -1,7 +1,7 @@
 """HAProxy's servers while `up` works: one that drains gets no new request, and those it has are finished.
 
 HAProxy is told over its own socket, which listens inside its container alone. What it was told it forgets when it is
-started anew; a walk that was killed leaves servers that drain, and the next walk finds and mends them.
+started anew; a walk that was killed leaves servers that drain, and the next walk finds and fixes them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _SAY = f'printf "%s\\n" "$1" | nc 127.0.0.1 {CONTROL_PORT}'
 
 
-class Front:
+class HaproxyDrain:
     """The container that HAProxy runs in; `mark` names the configuration that it is to read. A door of routing.py."""
 
     def __init__(self, client: DockerClient, container: str, mark: str) -> None:

@@ -1,5 +1,5 @@
 """The router's list of workers while `up` works. The list as it was printed is kept beside it until it is whole again,
-so that it is mended even after a crash."""
+so that it is fixed even after a crash."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 KEPT = ".kept"
 
 
-class Listing:
+class SmgDrain:
     """`whole` is the list with every name, at `file`; `router` is the container that reads it, again whenever it
     changes. A door of routing.py."""
 
@@ -64,7 +64,7 @@ class Listing:
         return ""
 
 
-def mend(file: Path) -> None:
+def restore(file: Path) -> None:
     """Makes the list whole where a walk was killed before it could."""
     whole = read_text(_kept(file))
     if whole is None:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
-from kit.compose.client import told
+from kit.compose.client import translate_errors
 from kit.compose.observe import containers
 from kit.errors import Problem, TargetError
 
@@ -66,7 +66,7 @@ def run(client: DockerClient, container: str, code: str, *args: str) -> str:
 
 
 def _ran(client: DockerClient, container: str, argv: list[str]) -> str:
-    with told(f"a program cannot be run in {container}"):
+    with translate_errors(f"a program cannot be run in {container}"):
         made = client.api.exec_create(container, argv)
         text = bytes(client.api.exec_start(made["Id"])).decode(errors="replace")
         code_ = client.api.exec_inspect(made["Id"])["ExitCode"]

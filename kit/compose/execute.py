@@ -12,15 +12,20 @@ from datetime import datetime
 from itertools import pairwise
 
 from kit.compose import create_request
-from kit.compose.client import told
+from kit.compose.client import translate_errors
 from kit.compose.events import Did, Kept, Started
 from kit.compose.observe import image_id, inspect
-from kit.compose.observed import Container
+from kit.compose.observed import ContainerState
 from kit.compose.operation import LAST, SERVICE_VERBS, Operation
 from kit.compose.pull import pull
 from kit.compose.readiness import may_begin
 from kit.compose.spec import ServiceSpec
-from kit.compose.wait import Begun, Walk, await_room, look
+from kit.compose.wait import (
+    ExecutionContext,
+    StartedService,
+    await_room,
+    look,
+)
 
 UNHEALTHY_GRACE = 10  # seconds
 
@@ -35,7 +40,7 @@ class ServiceResult:
     state: str
 
 
-def execute(walk: Walk, operations: Sequence[Operation]) -> tuple[ServiceResult, ...]:
+def execute(walk: ExecutionContext, operations: Sequence[Operation]) -> tuple[ServiceResult, ...]:
     """Raises TargetError at the first thing that fails; what is done by then stays."""
     prepare(walk, operations)
     done = _walk(walk, [op for op in operations if op.verb in SERVICE_VERBS], _in_turn(operations))
@@ -43,7 +48,7 @@ def execute(walk: Walk, operations: Sequence[Operation]) -> tuple[ServiceResult,
     return done
 
 
-def prepare(walk: Walk, operations: Sequence[Operation]) -> None:
+def prepare(walk: ExecutionContext, operations: Sequence[Operation]) -> None:
     """All that comes before the first service."""
     later = _in_turn(operations).values()
     _each(walk, [op for op in operations if op.verb not in (*SERVICE_VERBS, *LAST) and op not in later])
@@ -55,15 +60,17 @@ def _in_turn(operations: Sequence[Operation]) -> dict[str, Operation]:
     return {op.name: op for op, then in pairs if op.name == then.name}
 
 
-def _each(walk: Walk, operations: Sequence[Operation]) -> None:
+def _each(walk: ExecutionContext, operations: Sequence[Operation]) -> None:
     for op in operations:
         DO[op.verb](walk, op)
         walk.watch(Did(op.verb, op.name, op.cause))
 
 
-def _walk(walk: Walk, operations: Sequence[Operation], drains: Mapping[str, Operation]) -> tuple[ServiceResult, ...]:
+def _walk(
+    walk: ExecutionContext, operations: Sequence[Operation], drains: Mapping[str, Operation]
+) -> tuple[ServiceResult, ...]:
     pending = list(operations)
-    begun: dict[str, Begun] = {}
+    begun: dict[str, StartedService] = {}
     ready: dict[str, ServiceResult] = {}
     while len(ready) < len(operations):
         before = len(ready)
@@ -85,16 +92,16 @@ def _walk(walk: Walk, operations: Sequence[Operation], drains: Mapping[str, Oper
     return tuple(ready[op.name] for op in operations)
 
 
-def _begin(walk: Walk, op: Operation) -> Begun:
+def _begin(walk: ExecutionContext, op: Operation) -> StartedService:
     at, service = walk.clock.now(), walk.project.service(op.name)
-    with told(f"{op.name} cannot be started"):
+    with translate_errors(f"{op.name} cannot be started"):
         container = BEGIN[op.verb](walk, op, service)
         walk.watch(Kept(op.name, op.cause) if op.verb == "keep" else Started(op.name, op.verb, op.cause))
         restarts, since = _before(walk, op, container)
-        return Begun(service, container, op.verb, at, restarts, since, restarts)
+        return StartedService(service, container, op.verb, at, restarts, since, restarts)
 
 
-def _before(walk: Walk, op: Operation, container: str) -> tuple[int, datetime | None]:
+def _before(walk: ExecutionContext, op: Operation, container: str) -> tuple[int, datetime | None]:
     """Restarts that are not this walk's, and where the log of this walk begins. Docker counts restarts from 0 again
     when a container is started; what happened since then must be seen, however fast it was."""
     if op.container is None or op.verb in ("create", "replace"):
@@ -107,7 +114,7 @@ def _before(walk: Walk, op: Operation, container: str) -> tuple[int, datetime | 
     return op.container.restarts, None
 
 
-def make(walk: Walk, service: ServiceSpec) -> str:
+def make(walk: ExecutionContext, service: ServiceSpec) -> str:
     """Creates the service's container, without starting it, and returns its id."""
     image = image_id(walk.client, service.image) or ""
     labels = create_request.container_labels(walk.project, service, image, walk.hashes.get(service.name), walk.version)
@@ -119,66 +126,66 @@ def make(walk: Walk, service: ServiceSpec) -> str:
     return str(made["Id"])
 
 
-def _create(walk: Walk, op: Operation, service: ServiceSpec) -> str:
+def _create(walk: ExecutionContext, op: Operation, service: ServiceSpec) -> str:
     await_room(walk, service)
     container = make(walk, service)
     walk.client.api.start(container)
     return container
 
 
-def _replace(walk: Walk, op: Operation, service: ServiceSpec) -> str:
+def _replace(walk: ExecutionContext, op: Operation, service: ServiceSpec) -> str:
     _remove(walk, op)
     return _create(walk, op, service)
 
 
-def _start(walk: Walk, op: Operation, service: ServiceSpec) -> str:
+def _start(walk: ExecutionContext, op: Operation, service: ServiceSpec) -> str:
     await_room(walk, service)
     walk.client.api.start(_there(op).id)
     return _there(op).id
 
 
-def _restart(walk: Walk, op: Operation, service: ServiceSpec) -> str:
+def _restart(walk: ExecutionContext, op: Operation, service: ServiceSpec) -> str:
     _stop(walk, op)
     return _start(walk, op, service)
 
 
-def _resume(walk: Walk, op: Operation, service: ServiceSpec) -> str:
+def _resume(walk: ExecutionContext, op: Operation, service: ServiceSpec) -> str:
     walk.client.api.unpause(_there(op).id)
     return _there(op).id
 
 
-def _keep(walk: Walk, op: Operation, service: ServiceSpec) -> str:
+def _keep(walk: ExecutionContext, op: Operation, service: ServiceSpec) -> str:
     return _there(op).id
 
 
-def _there(op: Operation) -> Container:
+def _there(op: Operation) -> ContainerState:
     assert op.container is not None, f"{op} has no container"
     return op.container
 
 
-def _pull(walk: Walk, op: Operation) -> None:
+def _pull(walk: ExecutionContext, op: Operation) -> None:
     pull(walk.client, op.name, walk.watch)
 
 
-def _drain(walk: Walk, op: Operation) -> None:
+def _drain(walk: ExecutionContext, op: Operation) -> None:
     walk.gate.close(op.name.split(", "))
 
 
-def _stop(walk: Walk, op: Operation) -> None:
-    with told(f"{op.name} cannot be stopped"):
+def _stop(walk: ExecutionContext, op: Operation) -> None:
+    with translate_errors(f"{op.name} cannot be stopped"):
         walk.client.api.stop(_there(op).id, timeout=_grace(_there(op)))
 
 
-def _grace(container: Container) -> int:
+def _grace(container: ContainerState) -> int:
     """Seconds to end by itself. One that is unhealthy finishes nothing, and may not even hear that it is to end."""
     return min(container.stop_seconds, UNHEALTHY_GRACE) if container.health == "unhealthy" else container.stop_seconds
 
 
-def _remove(walk: Walk, op: Operation) -> None:
+def _remove(walk: ExecutionContext, op: Operation) -> None:
     """Its volumes stay."""
     from docker.errors import NotFound
 
-    with told(f"{op.name} cannot be removed"):
+    with translate_errors(f"{op.name} cannot be removed"):
         try:
             walk.client.api.stop(_there(op).id, timeout=_grace(_there(op)))
             walk.client.api.remove_container(_there(op).id, force=True)
@@ -186,33 +193,33 @@ def _remove(walk: Walk, op: Operation) -> None:
             return
 
 
-def _remove_network(walk: Walk, op: Operation) -> None:
-    with told(f"the network {op.name} cannot be removed"):
+def _remove_network(walk: ExecutionContext, op: Operation) -> None:
+    with translate_errors(f"the network {op.name} cannot be removed"):
         walk.client.api.remove_network(op.name)
 
 
-def _remove_volume(walk: Walk, op: Operation) -> None:
-    with told(f"the volume {op.name} cannot be removed"):
+def _remove_volume(walk: ExecutionContext, op: Operation) -> None:
+    with translate_errors(f"the volume {op.name} cannot be removed"):
         walk.client.api.remove_volume(op.name)
 
 
-def _create_network(walk: Walk, op: Operation) -> None:
+def _create_network(walk: ExecutionContext, op: Operation) -> None:
     network = next(each for each in walk.project.networks if each.name == op.name)
     labels = create_request.network_labels(walk.project, network, walk.version)
-    with told(f"the network {op.name} cannot be made"):
+    with translate_errors(f"the network {op.name} cannot be made"):
         walk.client.api.create_network(
             network.name, driver="bridge", options=dict(network.options), internal=network.internal, labels=labels
         )
 
 
-def _create_volume(walk: Walk, op: Operation) -> None:
+def _create_volume(walk: ExecutionContext, op: Operation) -> None:
     volume = next(each for each in walk.project.volumes if each.name == op.name)
     labels = create_request.volume_labels(walk.project, volume, walk.version)
-    with told(f"the volume {op.name} cannot be made"):
+    with translate_errors(f"the volume {op.name} cannot be made"):
         walk.client.api.create_volume(volume.name, driver_opts=dict(volume.options), labels=labels)
 
 
-DO: Mapping[str, Callable[[Walk, Operation], None]] = {
+DO: Mapping[str, Callable[[ExecutionContext, Operation], None]] = {
     "pull": _pull,
     "drain": _drain,
     "stop": _stop,
@@ -222,7 +229,7 @@ DO: Mapping[str, Callable[[Walk, Operation], None]] = {
     "create network": _create_network,
     "create volume": _create_volume,
 }
-BEGIN: Mapping[str, Callable[[Walk, Operation, ServiceSpec], str]] = {
+BEGIN: Mapping[str, Callable[[ExecutionContext, Operation, ServiceSpec], str]] = {
     "keep": _keep,
     "create": _create,
     "replace": _replace,

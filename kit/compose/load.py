@@ -13,7 +13,10 @@ from pathlib import Path
 
 from kit.compose.interpolate import MissingVariableError, interpolate
 from kit.compose.load_fields import boolean, only, pairs, text
-from kit.compose.load_service import Surroundings, service
+from kit.compose.load_service import (
+    LoadContext,
+    service,
+)
 from kit.compose.spec import NetworkSpec, ProjectSpec, ServiceSpec, VolumeSpec, boot_order
 from kit.compose.yaml_node import Node, entries, fields, map_text, parse
 from kit.errors import Problem, TargetError
@@ -69,7 +72,7 @@ def _project(root: Node, file: Path, variables: Mapping[str, str]) -> ProjectSpe
     networks = {key: _network(item, key, name) for key, item in entries(top.get("networks"))}
     networks.setdefault("default", NetworkSpec("default", f"{name}_default"))
     volumes = {key: _volume(item, key, name) for key, item in entries(top.get("volumes"))}
-    around = Surroundings(name, file.parent, variables, networks, volumes)
+    around = LoadContext(name, file.parent, variables, networks, volumes)
     services = _services(top["services"], around)
     used = {use.network for each in services for use in each.networks}
     mounted = {mount.source for each in services for mount in each.mounts if mount.kind == "volume"}
@@ -106,7 +109,7 @@ def _shared_name(found: Mapping[str, Node], key: str, project: str) -> tuple[str
     return (text(found["name"]) if "name" in found else default), external
 
 
-def _services(node: Node, around: Surroundings) -> tuple[ServiceSpec, ...]:
+def _services(node: Node, around: LoadContext) -> tuple[ServiceSpec, ...]:
     services: list[ServiceSpec] = []
     problems: list[Problem] = []
     for name, item in entries(node):
@@ -130,8 +133,8 @@ def _broken_order(node: Node, services: Sequence[ServiceSpec]) -> Iterator[Probl
     needs = _needs(services)
     for name, wanted in needs.items():
         for missing in sorted(set(wanted) - set(needs)):
-            yield where[name].problem(f"{name} waits for `{missing}`, which is no service", "mend `depends_on`")
+            yield where[name].problem(f"{name} waits for `{missing}`, which is no service", "fix `depends_on`")
     order = boot_order(needs, needs)
     for place, name in enumerate(order):
         if later := set(needs[name]) & set(order[place:]):
-            yield where[name].problem(f"{name} and {', '.join(sorted(later))} wait for each other", "mend `depends_on`")
+            yield where[name].problem(f"{name} and {', '.join(sorted(later))} wait for each other", "fix `depends_on`")

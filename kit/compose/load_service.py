@@ -15,7 +15,14 @@ from pathlib import Path
 from kit.compose import load_fields
 from kit.compose.load_fields import Reader, boolean, integer, only, pairs, text, texts, words
 from kit.compose.load_mounts import mount, port
-from kit.compose.spec import Dependency, NetworkSpec, NetworkUse, ServiceSpec, Setting, VolumeSpec
+from kit.compose.spec import (
+    Dependency,
+    NetworkSpec,
+    NetworkUse,
+    RequestField,
+    ServiceSpec,
+    VolumeSpec,
+)
 from kit.compose.yaml_node import Node, entries, items
 from kit.errors import TargetError
 from kit.stack.model import Condition
@@ -58,7 +65,7 @@ _CONDITIONS: tuple[Condition, ...] = ("service_started", "service_healthy", "ser
 
 
 @dataclass(frozen=True)
-class Surroundings:
+class LoadContext:
     """What a service is read against: its project, the file's folder, the environment, and what it may refer to."""
 
     project: str
@@ -68,7 +75,7 @@ class Surroundings:
     volumes: Mapping[str, VolumeSpec]
 
 
-def service(name: str, node: Node, around: Surroundings) -> ServiceSpec:
+def service(name: str, node: Node, around: LoadContext) -> ServiceSpec:
     """The service. Raises TargetError at the line of what cannot be read."""
     found = only(node, *_STRUCTURE, *SETTINGS)
     if "image" not in found:
@@ -86,7 +93,7 @@ def service(name: str, node: Node, around: Surroundings) -> ServiceSpec:
         networks=_places(found, around.networks),
         ports=tuple(port(item) for item in _listed(found, "ports")),
         depends_on=tuple(_dependencies(found.get("depends_on"))),
-        settings=tuple(Setting(path, read(found[key])) for key, (read, path) in SETTINGS.items() if key in found),
+        settings=tuple(RequestField(path, read(found[key])) for key, (read, path) in SETTINGS.items() if key in found),
         digests=_digests(found, resolved),
     )
 

@@ -6,7 +6,13 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from kit.compose import create_request as labels
-from kit.compose.observed import Container, Network, Snapshot, container, publications
+from kit.compose.observed import (
+    ContainerState,
+    NetworkState,
+    ObservedState,
+    container,
+    publications,
+)
 from kit.compose.preflight import Listener
 from kit.compose.spec import ProjectSpec
 
@@ -17,12 +23,12 @@ if TYPE_CHECKING:
 UNKNOWN = "another program (`ss -ltnp` names it)"
 
 
-def observe(client: DockerClient, project: ProjectSpec) -> Snapshot:
+def observe(client: DockerClient, project: ProjectSpec) -> ObservedState:
     """Everything that `reconcile` decides on. Raises docker's own errors."""
     listed = client.api.containers(all=True)
     volumes = client.api.volumes()["Volumes"] or ()
     strangers = [entry for entry in listed if not _belongs(entry, project.name)]
-    return Snapshot(
+    return ObservedState(
         containers=containers(client, project.name),
         networks=tuple(_network(entry) for entry in client.api.networks()),
         volumes=frozenset(entry["Name"] for entry in volumes),
@@ -33,14 +39,14 @@ def observe(client: DockerClient, project: ProjectSpec) -> Snapshot:
     )
 
 
-def containers(client: DockerClient, project: str) -> tuple[Container, ...]:
+def containers(client: DockerClient, project: str) -> tuple[ContainerState, ...]:
     """The project's containers; `docker compose run`'s are not."""
     wanted = {"label": [f"{labels.PROJECT}={project}", f"{labels.ONEOFF}=False"]}
     seen = (inspect(client, entry["Id"]) for entry in client.api.containers(all=True, filters=wanted))
     return tuple(each for each in seen if each is not None)
 
 
-def inspect(client: DockerClient, id: str) -> Container | None:
+def inspect(client: DockerClient, id: str) -> ContainerState | None:
     """One container, None when it is gone."""
     from docker.errors import NotFound
 
@@ -65,10 +71,10 @@ def _belongs(entry: dict[str, Any], project: str) -> bool:
     return found.get(labels.PROJECT) == project and found.get(labels.ONEOFF) == "False"
 
 
-def _network(entry: dict[str, Any]) -> Network:
+def _network(entry: dict[str, Any]) -> NetworkState:
     found = entry.get("Labels") or {}
     options = tuple(sorted((entry.get("Options") or {}).items()))
-    return Network(entry["Name"], bool(entry.get("Internal")), found.get(labels.PROJECT), options)
+    return NetworkState(entry["Name"], bool(entry.get("Internal")), found.get(labels.PROJECT), options)
 
 
 def listeners(ports: Iterable[int]) -> tuple[Listener, ...]:

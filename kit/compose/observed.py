@@ -22,7 +22,7 @@ class Publication:
 
 
 @dataclass(frozen=True)
-class Container:
+class ContainerState:
     """One container of the project. `image` is the id of the image that it runs; `health` is None without a check;
     `probe` is what the last health check said; times are None before the first start or end."""
 
@@ -53,7 +53,7 @@ class Container:
 
 
 @dataclass(frozen=True)
-class Network:
+class NetworkState:
     """A network that exists, by its name; `options` are its driver's, sorted."""
 
     name: str
@@ -63,12 +63,12 @@ class Network:
 
 
 @dataclass(frozen=True)
-class Snapshot:
+class ObservedState:
     """`images` maps the names that the file uses to ids, None where the image is not on this machine;
     `names` are those of all containers that are not the project's; `owned` are the volumes that are."""
 
-    containers: tuple[Container, ...] = ()
-    networks: tuple[Network, ...] = ()
+    containers: tuple[ContainerState, ...] = ()
+    networks: tuple[NetworkState, ...] = ()
     volumes: frozenset[str] = frozenset()
     images: Mapping[str, str | None] | None = None
     published: tuple[Publication, ...] = ()
@@ -79,19 +79,19 @@ class Snapshot:
         """The id of an image, None when it is not here."""
         return (self.images or {}).get(name)
 
-    def network(self, name: str) -> Network | None:
+    def network(self, name: str) -> NetworkState | None:
         """The network of this name."""
         return next((network for network in self.networks if network.name == name), None)
 
 
-def container(attrs: Mapping[str, Any]) -> Container:
+def container(attrs: Mapping[str, Any]) -> ContainerState:
     """GET /containers/{id}/json -> Container."""
     state, config = attrs["State"], attrs["Config"]
     found: Mapping[str, str] = config.get("Labels") or {}
     health = state.get("Health") or {}
     probes = health.get("Log") or []
     number = found.get(labels.NUMBER, "1")
-    return Container(
+    return ContainerState(
         id=attrs["Id"],
         name=attrs["Name"].lstrip("/"),
         service=found.get(labels.SERVICE, ""),

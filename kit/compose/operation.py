@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from kit.compose.observed import Container
+from kit.compose.observed import ContainerState
 
 ServiceVerb = Literal["keep", "create", "replace", "start", "restart", "resume"]
 Verb = (
@@ -25,7 +25,7 @@ class Operation:
     verb: Verb
     name: str
     cause: str
-    container: Container | None = None
+    container: ContainerState | None = None
 
     def __str__(self) -> str:
         return f"{self.verb} {self.name}: {self.cause}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from kit.compose.observed import Snapshot
+from kit.compose.observed import ObservedState
 from kit.compose.spec import PortSpec, ProjectSpec
 from kit.errors import Problem
 
@@ -23,7 +23,7 @@ class Listener:
 
 
 def refusals(
-    project: ProjectSpec, snapshot: Snapshot, exists: Callable[[str], bool], listeners: Sequence[Listener]
+    project: ProjectSpec, snapshot: ObservedState, exists: Callable[[str], bool], listeners: Sequence[Listener]
 ) -> tuple[Problem, ...]:
     """`exists` tells whether a path to mount is there; `listeners` hold ports of this host."""
     return (
@@ -40,10 +40,10 @@ def _missing_paths(project: ProjectSpec, exists: Callable[[str], bool]) -> Itera
         for mount in service.mounts:
             if mount.kind == "bind" and not exists(mount.source):
                 what = f"{service.name} mounts {mount.written}, and {mount.source} is not there"
-                yield Problem(what, "render again, or mend the path")
+                yield Problem(what, "render again, or fix the path")
 
 
-def _networks(project: ProjectSpec, snapshot: Snapshot) -> Iterator[Problem]:
+def _networks(project: ProjectSpec, snapshot: ObservedState) -> Iterator[Problem]:
     for network in project.networks:
         there = snapshot.network(network.name)
         if network.external and there is None:
@@ -52,20 +52,20 @@ def _networks(project: ProjectSpec, snapshot: Snapshot) -> Iterator[Problem]:
             yield Problem(f"there is a network {network.name}, and it is not this project's", "give one another name")
 
 
-def _volumes(project: ProjectSpec, snapshot: Snapshot) -> Iterator[Problem]:
+def _volumes(project: ProjectSpec, snapshot: ObservedState) -> Iterator[Problem]:
     for volume in project.volumes:
         if volume.external and volume.name not in snapshot.volumes:
             yield Problem(f"the volume {volume.name} is not there", f"`docker volume create {volume.name}`")
 
 
-def _names(project: ProjectSpec, snapshot: Snapshot) -> Iterator[Problem]:
+def _names(project: ProjectSpec, snapshot: ObservedState) -> Iterator[Problem]:
     for service in project.services:
         if service.container in snapshot.names:
             what = f"there is a container {service.container}, and it is not this project's"
             yield Problem(what, f"`docker rm -f {service.container}`, or give the project another `name`")
 
 
-def _ports(project: ProjectSpec, snapshot: Snapshot, listeners: Sequence[Listener]) -> Iterator[Problem]:
+def _ports(project: ProjectSpec, snapshot: ObservedState, listeners: Sequence[Listener]) -> Iterator[Problem]:
     ours = {(port.port, port.protocol) for port in snapshot.published if port.project == project.name}
     others = [Listener(p.host_ip, p.port, f"the container {p.container}", p.protocol) for p in snapshot.published]
     for service in project.services:

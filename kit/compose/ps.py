@@ -9,10 +9,14 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from kit.compose import create_request
-from kit.compose.client import told
+from kit.compose.client import translate_errors
 from kit.compose.events import Did, Watch, unwatched
 from kit.compose.observe import containers
-from kit.compose.observed import Container, Publication, publications
+from kit.compose.observed import (
+    ContainerState,
+    Publication,
+    publications,
+)
 from kit.compose.reconcile import stop_order
 from kit.errors import Problem, TargetError
 from kit.stack import labels as kit_labels
@@ -22,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class ServiceStatus:
+class ContainerSummary:
     """One container. `state` is Docker's (running, exited, ...), `health` None without a check; `started` None before
     the first start; `names` are what clients put in "model"; `role` is worker, router, fetch, mps or ""; `planned` is
     the footprint that the plan promised, in bytes; `out_of_memory`: the kernel killed it for the host's memory."""
@@ -44,17 +48,17 @@ class ServiceStatus:
     made: datetime | None = None
 
 
-def status(project: str, client: DockerClient) -> tuple[ServiceStatus, ...]:
+def status(project: str, client: DockerClient) -> tuple[ContainerSummary, ...]:
     """The project's containers in boot order; () when there are none. Raises TargetError."""
-    with told(f"the state of {project} cannot be read"):
+    with translate_errors(f"the state of {project} cannot be read"):
         listed = client.api.containers(all=True, filters={"label": f"{create_request.PROJECT}={project}"})
         ports = [port for entry in listed for port in publications(entry)]
         found = tuple(reversed(stop_order(containers(client, project))))
     return tuple(_status(container, ports) for container in found)
 
 
-def _status(container: Container, ports: list[Publication]) -> ServiceStatus:
-    return ServiceStatus(
+def _status(container: ContainerState, ports: list[Publication]) -> ContainerSummary:
+    return ContainerSummary(
         service=container.service,
         container=container.name,
         state=container.status,
@@ -73,12 +77,12 @@ def _status(container: Container, ports: list[Publication]) -> ServiceStatus:
     )
 
 
-def _planned(container: Container) -> int | None:
+def _planned(container: ContainerState) -> int | None:
     said = container.label(kit_labels.BYTES)
     return int(said) if said.isdecimal() else None
 
 
-def _names(container: Container) -> tuple[str, ...]:
+def _names(container: ContainerState) -> tuple[str, ...]:
     return tuple(name for name in container.label(kit_labels.NAMES).split(",") if name)
 
 
@@ -86,13 +90,13 @@ def logs(project: str, client: DockerClient, name: str, *, follow: bool = False,
     """The lines of a service's log; `name` is a service, a container, or a name that clients ask for. Raises
     TargetError when nothing is called so."""
     doing = f"the log of {name} cannot be read"
-    with told(doing):
+    with translate_errors(doing):
         container = _find(containers(client, project), project, name)
         stream = client.api.logs(container.id, stream=True, follow=follow, tail=tail)
     return _lines(stream, doing)
 
 
-def _find(found: tuple[Container, ...], project: str, name: str) -> Container:
+def _find(found: tuple[ContainerState, ...], project: str, name: str) -> ContainerState:
     if not found:
         raise TargetError(Problem(f"nothing runs of {project}", "`monogpu-kit up` starts it"))
     called = {each: container for container in reversed(found) for each in (*_names(container), container.name)}
@@ -107,7 +111,7 @@ def _find(found: tuple[Container, ...], project: str, name: str) -> Container:
 def _lines(stream: Iterator[bytes], doing: str) -> Iterator[str]:
     """Chunks of bytes end anywhere; lines end with \n."""
     rest = b""
-    with told(doing):
+    with translate_errors(doing):
         for chunk in stream:
             *whole, rest = (rest + chunk).split(b"\n")
             yield from (line.decode(errors="replace").rstrip("\r") for line in whole)
@@ -126,32 +130,32 @@ def down(project: str, client: DockerClient, watch: Watch = unwatched, *, volume
 
     ours: Any = {"label": f"{create_request.PROJECT}={project}"}
     for container in _all_containers(client, project):
-        with told(f"{container.name} cannot be removed"):
+        with translate_errors(f"{container.name} cannot be removed"):
             _remove(client, container, volumes)
         tell("remove", container.name)
     for network in _listed(client, "networks", ours):
-        with told(f"the network {network} cannot be removed"):
+        with translate_errors(f"the network {network} cannot be removed"):
             client.api.remove_network(network)
         tell("remove network", network)
     for volume in _listed(client, "volumes", ours) if volumes else ():
-        with told(f"the volume {volume} cannot be removed"):
+        with translate_errors(f"the volume {volume} cannot be removed"):
             client.api.remove_volume(volume)
         tell("remove volume", volume)
     return tuple(done)
 
 
-def _all_containers(client: DockerClient, project: str) -> tuple[Container, ...]:
-    with told(f"the containers of {project} cannot be listed"):
+def _all_containers(client: DockerClient, project: str) -> tuple[ContainerState, ...]:
+    with translate_errors(f"the containers of {project} cannot be listed"):
         return stop_order(containers(client, project))
 
 
 def _listed(client: DockerClient, kind: str, filters: Any) -> list[str]:
-    with told(f"the {kind} cannot be listed"):
+    with translate_errors(f"the {kind} cannot be listed"):
         found = client.api.networks(filters=filters) if kind == "networks" else client.api.volumes(filters=filters)
         return sorted(each["Name"] for each in (found if isinstance(found, list) else found["Volumes"] or ()))
 
 
-def _remove(client: DockerClient, container: Container, volumes: bool) -> None:
+def _remove(client: DockerClient, container: ContainerState, volumes: bool) -> None:
     from docker.errors import NotFound
 
     try:

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from kit.compose.client import refused, told
+from kit.compose.client import (
+    refused,
+    translate_errors,
+)
 from kit.compose.events import Pulling, Watch
 from kit.errors import Problem, TargetError
 
@@ -28,7 +31,7 @@ def pull(client: DockerClient, image: str, watch: Watch) -> str:
     failed = f"{image} cannot be pulled"
     layers: Layers = {}
     watch(Pulling(image, 0, 0))
-    with told(failed):
+    with translate_errors(failed):
         for message in client.api.pull(repository, tag=tag or "latest", stream=True, decode=True):
             if "error" in message:
                 raise refused(failed, str(message["error"]))

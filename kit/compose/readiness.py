@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from kit.compose.observed import Container
+from kit.compose.observed import ContainerState
 from kit.compose.spec import ProjectSpec, ServiceSpec
 
 LONGEST_START = 3600.0  # seconds; two services that were started further apart were not started in one walk
@@ -14,48 +14,48 @@ Outcome = Literal["waiting", "ready", "restarted", "failed"]
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Readiness:
     """`words` are a state (healthy, starting); for a failure they go on where a sentence has the service's name."""
 
     outcome: Outcome
     words: str
 
 
-def judge(now: Container | None, restarts_before: int, must_finish: bool, must_be_healthy: bool) -> Verdict:
+def judge(now: ContainerState | None, restarts_before: int, must_finish: bool, must_be_healthy: bool) -> Readiness:
     """`must_finish`: others wait for it to end with 0. `must_be_healthy`: others wait for its health check.
 
     A container that Docker has restarted since the walk began is `restarted`: whoever reads its log decides whether
     that may pass."""
     if now is None:
-        return Verdict("failed", "was removed by somebody")
+        return Readiness("failed", "was removed by somebody")
     if now.status == "exited":
         return _exited(now, must_finish)
     if now.restarts > restarts_before:
-        return Verdict("restarted", f"ended with code {now.exit_code}" if now.exit_code else "ended")
+        return Readiness("restarted", f"ended with code {now.exit_code}" if now.exit_code else "ended")
     if now.status == "running":
         return _running(now, must_finish, must_be_healthy)
     if now.status == "restarting" or (now.status == "created" and not now.error):
-        return Verdict("waiting", "being started")
-    return Verdict("failed", f"is {now.status}: {now.error}" if now.error else f"is {now.status}")
+        return Readiness("waiting", "being started")
+    return Readiness("failed", f"is {now.status}: {now.error}" if now.error else f"is {now.status}")
 
 
-def _running(now: Container, must_finish: bool, must_be_healthy: bool) -> Verdict:
+def _running(now: ContainerState, must_finish: bool, must_be_healthy: bool) -> Readiness:
     if must_finish:
-        return Verdict("waiting", "at work")
+        return Readiness("waiting", "at work")
     if now.health is None:
         missing = "has no health check, and others wait for its health"
-        return Verdict("failed", missing) if must_be_healthy else Verdict("ready", "running")
+        return Readiness("failed", missing) if must_be_healthy else Readiness("ready", "running")
     if now.health == "healthy":
-        return Verdict("ready", "healthy")
-    return Verdict("waiting", "starting") if now.health == "starting" else Verdict("failed", "is unhealthy")
+        return Readiness("ready", "healthy")
+    return Readiness("waiting", "starting") if now.health == "starting" else Readiness("failed", "is unhealthy")
 
 
-def _exited(now: Container, must_finish: bool) -> Verdict:
+def _exited(now: ContainerState, must_finish: bool) -> Readiness:
     if now.exit_code:
-        return Verdict("failed", f"ended with code {now.exit_code}")
+        return Readiness("failed", f"ended with code {now.exit_code}")
     if must_finish or now.health is None:
-        return Verdict("ready", "done")
-    return Verdict("failed", "ended, and should run on")
+        return Readiness("ready", "done")
+    return Readiness("failed", "ended, and should run on")
 
 
 def may_begin(service: ServiceSpec, begun: Collection[str], ready: Collection[str]) -> bool:
@@ -64,7 +64,7 @@ def may_begin(service: ServiceSpec, begun: Collection[str], ready: Collection[st
     return all(need.service in (begun if need.condition == "service_started" else ready) for need in service.depends_on)
 
 
-def usual_seconds(project: ProjectSpec, containers: Iterable[Container]) -> dict[str, float]:
+def usual_seconds(project: ProjectSpec, containers: Iterable[ContainerState]) -> dict[str, float]:
     """How long a service took to get healthy when its container was last started, as far as Docker still knows: its
     earliest dependent was started the moment it was ready. Nothing for one that was started after its dependents."""
     started = {container.service: container.started for container in containers if container.started}

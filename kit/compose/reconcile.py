@@ -14,7 +14,7 @@ from dataclasses import replace
 from kit.compose import create_request as labels
 from kit.compose.differences import command_words
 from kit.compose.networks import must_be_remade, why_remade
-from kit.compose.observed import Container, Snapshot
+from kit.compose.observed import ContainerState, ObservedState
 from kit.compose.operation import STARTING, Operation, ServiceVerb
 from kit.compose.rolling import in_turn, serve_on
 from kit.compose.spec import NetworkSpec, ProjectSpec, ServiceSpec, boot_order
@@ -24,7 +24,7 @@ TOGETHER = 2.0  # seconds between the starts of what Docker starts at once, afte
 
 
 def reconcile(
-    project: ProjectSpec, snapshot: Snapshot, hashes: Mapping[str, str], prune: bool = False
+    project: ProjectSpec, snapshot: ObservedState, hashes: Mapping[str, str], prune: bool = False
 ) -> tuple[Operation, ...]:
     """`hashes` are the config hashes that Docker Compose has for the file's services; {} when it was not asked.
     `prune`: the project's volumes that the file no longer names are removed."""
@@ -49,15 +49,15 @@ def reconcile(
     )
 
 
-def unnamed(project: ProjectSpec, snapshot: Snapshot) -> tuple[str, ...]:
+def unnamed(project: ProjectSpec, snapshot: ObservedState) -> tuple[str, ...]:
     """The project's volumes that its file no longer names, sorted."""
     return tuple(sorted(snapshot.owned - {volume.name for volume in project.volumes}))
 
 
-def _current(project: ProjectSpec, snapshot: Snapshot) -> dict[str, Container]:
+def _current(project: ProjectSpec, snapshot: ObservedState) -> dict[str, ContainerState]:
     """The container that stands for each service: the one with the right name, or the first."""
     names = {service.name: service.container for service in project.services}
-    current: dict[str, Container] = {}
+    current: dict[str, ContainerState] = {}
     for container in sorted(snapshot.containers, key=lambda c: (c.name != names.get(c.service), c.number, c.name)):
         if container.service in names:
             current.setdefault(container.service, container)
@@ -66,9 +66,9 @@ def _current(project: ProjectSpec, snapshot: Snapshot) -> dict[str, Container]:
 
 def _service(
     service: ServiceSpec,
-    container: Container | None,
+    container: ContainerState | None,
     project: ProjectSpec,
-    snapshot: Snapshot,
+    snapshot: ObservedState,
     hashes: Mapping[str, str],
 ) -> Operation:
     if container is None:
@@ -81,9 +81,9 @@ def _service(
 
 def _difference(
     service: ServiceSpec,
-    container: Container,
+    container: ContainerState,
     project: ProjectSpec,
-    snapshot: Snapshot,
+    snapshot: ObservedState,
     hashes: Mapping[str, str],
 ) -> str:
     """Why the container is not what the file says; "" when it is."""
@@ -100,7 +100,7 @@ def _difference(
     return "cannot be started again" if container.status in ("dead", "removing") else ""
 
 
-def _changed(service: ServiceSpec, container: Container, wanted: str | None) -> str:
+def _changed(service: ServiceSpec, container: ContainerState, wanted: str | None) -> str:
     """The kit's digests name what changed. Compose's hash counts as well: either may be of an older version."""
     if wanted is not None and container.label(labels.CONFIG_HASH) == wanted:
         return ""
@@ -109,7 +109,7 @@ def _changed(service: ServiceSpec, container: Container, wanted: str | None) -> 
     return "its settings changed" if wanted else "docker compose made it, and is not here to compare its settings"
 
 
-def _keys_changed(keys: tuple[str, ...], service: ServiceSpec, container: Container) -> str:
+def _keys_changed(keys: tuple[str, ...], service: ServiceSpec, container: ContainerState) -> str:
     """Where the command changed, its flags say it best; the kit's own labels follow from them."""
     said = command_words(container.command, service.command) if "command" in keys else ""
     if not said:
@@ -118,7 +118,7 @@ def _keys_changed(keys: tuple[str, ...], service: ServiceSpec, container: Contai
     return "; ".join([said, *([f"{', '.join(others)} changed"] if others else [])])
 
 
-def _by_state(service: ServiceSpec, container: Container, project: ProjectSpec) -> tuple[ServiceVerb, str]:
+def _by_state(service: ServiceSpec, container: ContainerState, project: ProjectSpec) -> tuple[ServiceVerb, str]:
     if container.status == "paused":
         return "resume", "was paused"
     if container.status == "created":
@@ -145,7 +145,7 @@ def _restarted_with(project: ProjectSpec, services: Iterable[Operation]) -> Iter
         yield op
 
 
-def _lost(need: Operation, dependent: Container) -> str:
+def _lost(need: Operation, dependent: ContainerState) -> str:
     """Why a container does not have what it cannot be without; "" when it has."""
     if need.verb in STARTING:
         return f"{need.name}, which it cannot be without, begins anew"
@@ -159,7 +159,7 @@ def _is_one_shot(service: ServiceSpec, project: ProjectSpec) -> bool:
     return any(need.condition == "service_completed_successfully" for need in needs)
 
 
-def _pulls(project: ProjectSpec, snapshot: Snapshot, services: Iterable[Operation]) -> Iterator[Operation]:
+def _pulls(project: ProjectSpec, snapshot: ObservedState, services: Iterable[Operation]) -> Iterator[Operation]:
     needed: dict[str, list[str]] = {}
     for op in services:
         image = project.service(op.name).image
@@ -170,7 +170,7 @@ def _pulls(project: ProjectSpec, snapshot: Snapshot, services: Iterable[Operatio
 
 
 def _removals(
-    project: ProjectSpec, snapshot: Snapshot, current: Mapping[str, Container], cut_off: set[str]
+    project: ProjectSpec, snapshot: ObservedState, current: Mapping[str, ContainerState], cut_off: set[str]
 ) -> Iterator[Operation]:
     """Last started first."""
     kept = {container.id for container in current.values()}
@@ -184,12 +184,12 @@ def _removals(
             yield Operation("remove", container.name, "its network is made anew", container)
 
 
-def _drains(snapshot: Snapshot, operations: Iterable[Operation]) -> Iterator[Operation]:
+def _drains(snapshot: ObservedState, operations: Iterable[Operation]) -> Iterator[Operation]:
     if names := _routed(snapshot, operations):
         yield Operation("drain", ", ".join(names), "what they were asked is answered before they stop")
 
 
-def _routed(snapshot: Snapshot, operations: Iterable[Operation]) -> list[str]:
+def _routed(snapshot: ObservedState, operations: Iterable[Operation]) -> list[str]:
     """Workers that will stop while a router sends them requests."""
     if not any(c.label(kit_labels.ROLE) == "router" and c.status == "running" for c in snapshot.containers):
         return []
@@ -197,7 +197,7 @@ def _routed(snapshot: Snapshot, operations: Iterable[Operation]) -> list[str]:
     return [c.service for c in stopping if c.label(kit_labels.ROLE) == "worker" and c.status == "running"]
 
 
-def stop_order(containers: Iterable[Container]) -> tuple[Container, ...]:
+def stop_order(containers: Iterable[ContainerState]) -> tuple[ContainerState, ...]:
     """Who depends on another goes first, as their labels say."""
     listed = sorted(containers, key=lambda container: container.name)
     services = {container.service for container in listed}
@@ -206,7 +206,7 @@ def stop_order(containers: Iterable[Container]) -> tuple[Container, ...]:
     return tuple(sorted(listed, key=lambda container: order[container.service], reverse=True))
 
 
-def _needs(container: Container) -> list[str]:
+def _needs(container: ContainerState) -> list[str]:
     return [need.split(":", 1)[0] for need in container.label(labels.DEPENDS_ON).split(",") if need]
 
 
@@ -214,14 +214,14 @@ def _made_anew(op: Operation) -> Operation:
     return Operation("create", op.name, "its network is made anew")
 
 
-def _networks(project: ProjectSpec, snapshot: Snapshot, remade: list[NetworkSpec]) -> Iterator[Operation]:
+def _networks(project: ProjectSpec, snapshot: ObservedState, remade: list[NetworkSpec]) -> Iterator[Operation]:
     for network in project.networks:
         missing = snapshot.network(network.name) is None and not network.external
         if missing or network in remade:
             yield Operation("create network", network.name, "internal" if network.internal else "reaches the outside")
 
 
-def _volumes(project: ProjectSpec, snapshot: Snapshot) -> Iterator[Operation]:
+def _volumes(project: ProjectSpec, snapshot: ObservedState) -> Iterator[Operation]:
     for volume in project.volumes:
         if volume.name not in snapshot.volumes and not volume.external:
             yield Operation("create volume", volume.name, "is not there yet")

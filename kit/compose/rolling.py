@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from kit.compose.observed import Container
+from kit.compose.observed import ContainerState
 from kit.compose.operation import STARTING, Operation
 from kit.compose.spec import ProjectSpec
 from kit.stack import labels as kit_labels
@@ -62,5 +62,5 @@ def _bytes(labels: Mapping[str, str]) -> int | None:
 
 def _runs(op: Operation) -> bool:
     """Whether it serves now, and will not for a while."""
-    found: Container | None = op.container
+    found: ContainerState | None = op.container
     return op.verb in TAKES_AWAY and found is not None and found.status == "running"

@@ -58,7 +58,7 @@ class NetworkUse:
 
 
 @dataclass(frozen=True)
-class Setting:
+class RequestField:
     """A value that goes into the Engine's create request as it is, at `path` (`HostConfig`, `ShmSize`)."""
 
     path: tuple[str, ...]
@@ -79,7 +79,7 @@ class ServiceSpec:
     networks: tuple[NetworkUse, ...] = ()
     ports: tuple[PortSpec, ...] = ()
     depends_on: tuple[Dependency, ...] = ()
-    settings: tuple[Setting, ...] = ()
+    settings: tuple[RequestField, ...] = ()
     digests: tuple[tuple[str, str], ...] = ()
 
     @property

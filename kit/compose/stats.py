@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from kit.compose import exec as inside
-from kit.compose.client import told
+from kit.compose.client import translate_errors
 from kit.compose.observe import containers
 from kit.gpu import Gpu
 from kit.units import gib
@@ -37,7 +37,7 @@ def without(gpu: Gpu, held: int) -> Gpu:
 
 
 def _of_the_host(client: DockerClient, project: str) -> int:
-    with told(f"what {project} holds cannot be read"):
+    with translate_errors(f"what {project} holds cannot be read"):
         return sum(used_memory(said) or 0 for _, said in statistics(client, project))
 
 
@@ -50,7 +50,7 @@ def statistics(client: DockerClient, project: str) -> tuple[tuple[str, dict[str,
 def cpu(client: DockerClient, project: str) -> dict[str, float]:
     """Service -> the seconds of CPU that it has used since its container started. A service that does not run, or
     whose seconds the Engine does not tell, is left out. Raises TargetError."""
-    with told(f"what the containers of {project} use cannot be read"):
+    with translate_errors(f"what the containers of {project} use cannot be read"):
         said = statistics(client, project)
     return {service: seconds for service, stats in said if (seconds := used_cpu(stats)) is not None}
 

@@ -13,20 +13,33 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kit.compose import drain, load
-from kit.compose.client import connect, is_local, told
+from kit.compose.client import (
+    connect,
+    is_local,
+    translate_errors,
+)
 from kit.compose.compose_cli import Ask, ask
 from kit.compose.events import Watch, unwatched
 from kit.compose.execute import ServiceResult, execute
 from kit.compose.interpolate import dotenv
 from kit.compose.observe import listeners, observe
-from kit.compose.observed import Snapshot
+from kit.compose.observed import ObservedState
 from kit.compose.operation import Operation
 from kit.compose.preflight import refusals
-from kit.compose.ps import ServiceStatus, down, logs, status
+from kit.compose.ps import (
+    down,
+    logs,
+    status,
+)
 from kit.compose.readiness import usual_seconds
 from kit.compose.reconcile import reconcile
 from kit.compose.spec import ProjectSpec, ServiceSpec
-from kit.compose.wait import CLOCK, Clock, Gate, Walk
+from kit.compose.wait import (
+    CLOCK,
+    Clock,
+    ExecutionContext,
+    Hooks,
+)
 from kit.errors import Problem, TargetError
 from kit.stack.render import Rendered
 
@@ -35,7 +48,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FILE",
-    "ServiceStatus",
     "UpResult",
     "connect",
     "decide",
@@ -106,12 +118,12 @@ def up(
     return perform(replace(walk, watch=watch, timeout=timeout), operations)
 
 
-def perform(walk: Walk, operations: tuple[Operation, ...], room: Room = lambda service: "") -> UpResult:
+def perform(walk: ExecutionContext, operations: tuple[Operation, ...], room: Room = lambda service: "") -> UpResult:
     """Does what `decide` decided. `room` says what the memory for a service lacks; "" when it is free. Whatever
     happens, the router's list is whole again afterwards. Raises TargetError at the first failure; what runs stays."""
     name = walk.project.name
-    with told(f"{name} cannot be brought up"), drain.around(walk, operations) as names:
-        gate = Gate(names.close, names.open, room)
+    with translate_errors(f"{name} cannot be brought up"), drain.around(walk, operations) as names:
+        gate = Hooks(names.close, names.open, room)
         done = execute(replace(walk, gate=gate), operations)
         names.settle()
     return UpResult(name, operations, done)
@@ -127,24 +139,24 @@ def decide(
     prune: bool = False,
     compose: Ask = ask,
     clock: Clock = CLOCK,
-) -> tuple[Walk, tuple[Operation, ...]]:
+) -> tuple[ExecutionContext, tuple[Operation, ...]]:
     """What `up` would do, and what it needs to do it. Nothing is changed. `printed` is what will be written to the
     folder first, None to go by what lies there; `prune`: volumes that the file no longer names go. Raises
     TargetError."""
     project, content = _read(folder, environ, printed.compose if printed else None)
     project = project if only is None else project.only(only)
     said = compose(project.file, content, environ)
-    with told(f"{project.name} cannot be looked at"):
+    with translate_errors(f"{project.name} cannot be looked at"):
         snapshot = observe(client, project)
     files = [project.file.parent / file.path for file in printed.files] if printed else []
     coming = {str(path) for file in files for path in (file, file.parent)}
     _refuse(project, snapshot, client, coming)
     usual = usual_seconds(project, snapshot.containers)
-    walk = Walk(client, project, said.hashes, said.version or _NO_COMPOSE, unwatched, None, usual, clock)
+    walk = ExecutionContext(client, project, said.hashes, said.version or _NO_COMPOSE, unwatched, None, usual, clock)
     return walk, reconcile(project, snapshot, said.hashes, prune)
 
 
-def _refuse(project: ProjectSpec, snapshot: Snapshot, client: DockerClient, coming: Collection[str]) -> None:
+def _refuse(project: ProjectSpec, snapshot: ObservedState, client: DockerClient, coming: Collection[str]) -> None:
     """Paths and ports are this machine's only when the Engine is; `coming` are files and folders that will be made."""
     local = is_local(client)
     ports = [int(port.published) for service in project.services for port in service.ports if port.published]

@@ -11,8 +11,11 @@ from typing import TYPE_CHECKING
 
 from kit.compose.events import Failed, Ready, Retrying, Waiting, Watch
 from kit.compose.observe import inspect
-from kit.compose.observed import Container
-from kit.compose.readiness import Verdict, judge
+from kit.compose.observed import ContainerState
+from kit.compose.readiness import (
+    Readiness,
+    judge,
+)
 from kit.compose.spec import ProjectSpec, ServiceSpec
 from kit.diagnostics.explain import explain, explain_exit
 from kit.diagnostics.pattern import Explanation
@@ -41,7 +44,7 @@ CLOCK = Clock()
 
 
 @dataclass(frozen=True)
-class Gate:
+class Hooks:
     """What surrounds a worker's stop and start. `close` takes services out of the router and returns when they have no
     request left; `open` puts one back; `room` says what a service's memory lacks, "" when it is free."""
 
@@ -51,7 +54,7 @@ class Gate:
 
 
 @dataclass(frozen=True)
-class Walk:
+class ExecutionContext:
     """What every step of `up` needs. `hashes` and `version` are Compose's; `timeout` is how many seconds one service
     may take, None for as long as its health check says; `usual` is how many it took last time."""
 
@@ -63,11 +66,11 @@ class Walk:
     timeout: float | None = None
     usual: Mapping[str, float] = field(default_factory=dict)
     clock: Clock = CLOCK
-    gate: Gate = Gate()
+    gate: Hooks = Hooks()
 
 
 @dataclass(frozen=True)
-class Begun:
+class StartedService:
     """A service that was begun `at` a moment of the clock; `restarts` is how often Docker had restarted it, as far as
     that is forgiven, `forgiven` when it was begun; `since` is where its log of this walk begins, None for all of it."""
 
@@ -80,13 +83,13 @@ class Begun:
     forgiven: int = 0
 
 
-def look(walk: Walk, one: Begun, was_ready: bool) -> tuple[Begun, Verdict]:
+def look(walk: ExecutionContext, one: StartedService, was_ready: bool) -> tuple[StartedService, Readiness]:
     """What became of it. Raises TargetError when it failed, or when it takes too long."""
     now = inspect(walk.client, one.container)
     seconds = walk.clock.now() - one.at
     verdict = _judged(walk, one, now)
     if verdict.outcome == "failed" and seconds < RECOVERY and _may_recover(one, now):
-        verdict = Verdict("waiting", "unhealthy")
+        verdict = Readiness("waiting", "unhealthy")
     if verdict.outcome == "failed":
         raise failure(walk, one, now, verdict.words)
     if verdict.outcome == "restarted":
@@ -101,19 +104,21 @@ def look(walk: Walk, one: Begun, was_ready: bool) -> tuple[Begun, Verdict]:
     return one, verdict
 
 
-def _judged(walk: Walk, one: Begun, now: Container | None) -> Verdict:
+def _judged(walk: ExecutionContext, one: StartedService, now: ContainerState | None) -> Readiness:
     needs = [need for other in walk.project.services for need in other.depends_on if need.service == one.service.name]
     must_finish = any(need.condition == "service_completed_successfully" for need in needs)
     must_be_healthy = any(need.condition == "service_healthy" for need in needs)
     return judge(now, one.restarts, must_finish, must_be_healthy)
 
 
-def _may_recover(one: Begun, now: Container | None) -> bool:
+def _may_recover(one: StartedService, now: ContainerState | None) -> bool:
     """Whether it ran before this walk and runs still, and its health may come from what was begun just now."""
     return one.verb in ("keep", "resume") and now is not None and (now.status, now.health) == ("running", "unhealthy")
 
 
-def _forgiven(walk: Walk, one: Begun, now: Container | None, verdict: Verdict) -> Begun:
+def _forgiven(
+    walk: ExecutionContext, one: StartedService, now: ContainerState | None, verdict: Readiness
+) -> StartedService:
     """Docker restarts it. What may pass by itself is waited for, a few times; what cannot is stopped, so that it does
     not start for ever, unseen."""
     why = explain(_log(walk, one, LOG_READ))
@@ -125,7 +130,7 @@ def _forgiven(walk: Walk, one: Begun, now: Container | None, verdict: Verdict) -
     return replace(one, restarts=now.restarts)
 
 
-def _last_end(walk: Walk, one: Begun, now: Container | None) -> Container | None:
+def _last_end(walk: ExecutionContext, one: StartedService, now: ContainerState | None) -> ContainerState | None:
     """The container with the exit code of its last end: Docker forgets it when it starts the container again, and
     keeps it among its events."""
     if now is None or now.exit_code or now.out_of_memory:
@@ -138,14 +143,14 @@ def _last_end(walk: Walk, one: Begun, now: Container | None) -> Container | None
     return replace(now, exit_code=codes[-1] if codes else 0, out_of_memory=memory)
 
 
-def _stop(walk: Walk, one: Begun) -> None:
+def _stop(walk: ExecutionContext, one: StartedService) -> None:
     from docker.errors import APIError
 
     with contextlib.suppress(APIError):
         walk.client.api.stop(one.container, timeout=0)
 
 
-def await_room(walk: Walk, service: ServiceSpec) -> None:
+def await_room(walk: ExecutionContext, service: ServiceSpec) -> None:
     """Returns when the memory that a service needs is free: a driver frees what a process held a little after its end.
     Raises TargetError when it stays taken."""
     began = walk.clock.now()
@@ -157,24 +162,24 @@ def await_room(walk: Walk, service: ServiceSpec) -> None:
         walk.clock.sleep(walk.clock.pause)
 
 
-def failure(walk: Walk, one: Begun, now: Container | None, words: str) -> TargetError:
-    """The error: what happened, the cause and the mend as far as they are known, and the log's tail."""
+def failure(walk: ExecutionContext, one: StartedService, now: ContainerState | None, words: str) -> TargetError:
+    """The error: what happened, the cause and the fix as far as they are known, and the log's tail."""
     log = _log(walk, one, LOG_READ)
     why = _cause(log, now)
     seconds = walk.clock.now() - one.at
     what = f"{one.service.name} {words}, {seconds:.0f} s after it was begun"
     walk.watch(Failed(one.service.name, what))
     probe = f"its health check said: {now.probe}\n" if now and now.health == "unhealthy" and now.probe else ""
-    problem = Problem(what, why.cause, why.mend) if why else Problem(what, "its log does not say why in known words")
+    problem = Problem(what, why.cause, why.fix) if why else Problem(what, "its log does not say why in known words")
     return TargetError(problem, evidence=probe + "\n".join(log.splitlines()[-LOG_SHOWN:]))
 
 
-def _cause(log: str, now: Container | None) -> Explanation | None:
+def _cause(log: str, now: ContainerState | None) -> Explanation | None:
     by_exit = explain_exit(now.exit_code, now.out_of_memory) if now else None
     return by_exit if now and now.out_of_memory else explain(log) or by_exit
 
 
-def _log(walk: Walk, one: Begun, lines: int) -> str:
+def _log(walk: ExecutionContext, one: StartedService, lines: int) -> str:
     """The end of the log, "" when the container is gone."""
     from docker.errors import APIError
 

@@ -1,4 +1,4 @@
-"""A failed worker's log -> the cause and the mend, in words. Pure.
+"""A failed worker's log -> the cause and the fix, in words. Pure.
 
 `WORDS` is read from the top: the first pattern that is found explains the log, so what is specific stands above what is
 general. An unknown log stays unknown: nothing is guessed. `{name}` in a sentence is the pattern's group. `retryable`
@@ -19,9 +19,14 @@ from kit.diagnostics import (
     vllm_model,
     vllm_mps,
 )
-from kit.diagnostics.pattern import MOST_READ, Explanation, Word, first
+from kit.diagnostics.pattern import (
+    MOST_READ,
+    Explanation,
+    Pattern,
+    first,
+)
 
-WORDS: tuple[Word, ...] = (
+WORDS: tuple[Pattern, ...] = (
     *vllm_memory.WORDS,
     *vllm_mps.WORDS,
     *vllm_gpu.WORDS,
@@ -54,8 +59,8 @@ def explain(log: str) -> Explanation | None:
 def explain_exit(code: int, out_of_memory: bool) -> Explanation | None:
     """What an exit code says; None for codes that are the program's own."""
     if out_of_memory:
-        mend = "give the host more memory or swap, or start fewer workers; weights pass through it while they load"
-        return Explanation("the host ran out of memory, and the kernel killed it", mend, retryable=False)
+        fix = "give the host more memory or swap, or start fewer workers; weights pass through it while they load"
+        return Explanation("the host ran out of memory, and the kernel killed it", fix, retryable=False)
     if code in _CODES:
         return Explanation(*_CODES[code], retryable=False)
     return None

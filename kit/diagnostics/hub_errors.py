@@ -2,49 +2,49 @@
 
 from __future__ import annotations
 
-from kit.diagnostics.pattern import Word
+from kit.diagnostics.pattern import Pattern
 
-WORDS: tuple[Word, ...] = (
-    Word(
+WORDS: tuple[Pattern, ...] = (
+    Pattern(
         r"Access to model (?P<repo>\S+) is restricted[^\n]{0,400}not in the authorized list",
         "{repo} is gated, and the account of this token was not let in",
         "accept its licence on https://huggingface.co/{repo}, with the account that HF_TOKEN belongs to",
     ),
-    Word(
+    Pattern(
         r"gated repo|Access to model (?P<repo>\S+) is restricted|403 Client Error[^\n]{0,400}huggingface",
         "the model is gated: Hugging Face wants its licence accepted, and a token",
         "accept the licence on the model's page, then export HF_TOKEN",
     ),
-    Word(
+    Pattern(
         r"401 Client Error[^\n]{0,400}huggingface\.co/api/whoami|Invalid user token|Invalid username or password"
         r"|Invalid credentials in Authorization header|401 Client Error: Unauthorized for url: https://huggingface",
         "Hugging Face does not take the token",
         "export HF_TOKEN with a token that is valid and may read",
     ),
-    Word(
+    Pattern(
         r"RepositoryNotFoundError|Repository Not Found|is not a local folder and is not a valid model identifier",
         "Hugging Face has no such model, or hides it from this token",
         "look at `source` of the model; a private one needs HF_TOKEN",
     ),
-    Word(
+    Pattern(
         r"Invalid rev id|RevisionNotFoundError|Revision Not Found",
         "the model has no such revision",
         "look at what follows the @ in `source`",
     ),
-    Word(
+    Pattern(
         r"429 Client Error|Too Many Requests for url: https://huggingface",
         "Hugging Face answers no more requests from here for now",
         "wait some minutes; with HF_TOKEN set the limit is higher",
         retryable=True,
     ),
-    Word(
+    Pattern(
         r"Temporary failure in name resolution|Connection reset by peer|Read timed out|Max retries exceeded with url"
         r"|CAS service error",
         "the connection to Hugging Face broke",
         "look at the network; the next start goes on where this one stopped",
         retryable=True,
     ),
-    Word(
+    Pattern(
         r"OfflineModeIsEnabled|LocalEntryNotFoundError|outgoing traffic has been disabled"
         r"|[Cc](?:ouldn't|annot) connect to '?https://huggingface\.co|Can't load the configuration of '",
         "the model's files are not here, and Hugging Face cannot be reached",

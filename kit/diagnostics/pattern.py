@@ -1,4 +1,4 @@
-"""Foreign words -> what they mean: a pattern, a cause and a mend. Pure."""
+"""Foreign words -> what they mean: a pattern, a cause and a fix. Pure."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ _COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
 
 @dataclass(frozen=True)
-class Word:
-    """When `pattern` is found, `cause` is why and `mend` what to do; `{name}` in them is a group of the pattern, or
+class Pattern:
+    """When `pattern` is found, `cause` is why and `fix` what to do; `{name}` in them is a group of the pattern, or
     what `derived` makes of the groups."""
 
     pattern: str
     cause: str
-    mend: str
+    fix: str
     retryable: bool = False
     derived: Callable[[Mapping[str, str]], Mapping[str, str]] | None = None
 
@@ -27,12 +27,12 @@ class Explanation:
     """What a log means; `line` is the line that says so."""
 
     cause: str
-    mend: str
+    fix: str
     retryable: bool
     line: str = ""
 
 
-def first(words: Sequence[Word], text: str) -> Explanation | None:
+def first(words: Sequence[Pattern], text: str) -> Explanation | None:
     """The first of `words` whose pattern is found in the last part of `text`."""
     read = _COLOUR.sub("", text[-MOST_READ:])
     for word in words:
@@ -40,7 +40,7 @@ def first(words: Sequence[Word], text: str) -> Explanation | None:
             found = {name: value or "" for name, value in match.groupdict().items()}
             found |= word.derived(found) if word.derived else {}
             line = read[read.rfind("\n", 0, match.end()) + 1 :].split("\n", 1)[0].strip()
-            return Explanation(_filled(word.cause, found), _filled(word.mend, found), word.retryable, line)
+            return Explanation(_filled(word.cause, found), _filled(word.fix, found), word.retryable, line)
     return None
 
 

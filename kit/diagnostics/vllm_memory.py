@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kit.diagnostics.pattern import Word
+from kit.diagnostics.pattern import Pattern
 
 _ONE_REQUEST = (
     r"max seq len \((?P<asked>\d+)\)[,;]? \(?(?P<needed>[\d.]+) GiB KV cache is needed, which is larger than the "
@@ -21,25 +21,25 @@ def _more(found: Mapping[str, str]) -> Mapping[str, str]:
         return {"more": "some"}
 
 
-WORDS: tuple[Word, ...] = (
-    Word(
+WORDS: tuple[Pattern, ...] = (
+    Pattern(
         _ONE_REQUEST + r"[^\n]{0,400}?estimated maximum model length is (?P<most>\d+)",
         "one request of {asked} tokens needs {needed} GiB of KV cache, and there are {there} GiB",
         "write `context: {most}` or less, or give the model {more} GiB more `memory`",
         derived=_more,
     ),
-    Word(
+    Pattern(
         _ONE_REQUEST,
         "one request of {asked} tokens needs {needed} GiB of KV cache, and there are {there} GiB",
         "write a smaller `context`, or give the model {more} GiB more `memory`",
         derived=_more,
     ),
-    Word(
+    Pattern(
         r"No available memory for the cache blocks",
         "when the weights are loaded, nothing is left for the KV cache",
         "give the model more `memory`; workers must not measure while a neighbour loads, so keep `start: sequential`",
     ),
-    Word(
+    Pattern(
         r"Free memory on device \S* ?\((?P<free>[\d.]+)/(?P<total>[\d.]+) GiB\) on startup is less than desired GPU "
         r"memory utilization \((?P<share>[\d.]+), (?P<needed>[\d.]+) GiB\)",
         "the card has {free} of {total} GiB free, and this worker needs {needed} GiB: somebody else holds memory",
@@ -48,46 +48,46 @@ WORDS: tuple[Word, ...] = (
         retryable=True,
         derived=_more,
     ),
-    Word(
+    Pattern(
         r"Available memory on node \d+ \((?P<free>[\d.]+)/(?P<total>[\d.]+) GiB\) on startup is less than desired CPU "
         r"memory utilization",
         "the host has {free} of {total} GiB of memory free, less than the worker asks for",
         "stop other programs, or write `memory` for the model so that its KV cache is given in bytes",
     ),
-    Word(
+    Pattern(
         r"Error in memory profiling",
         "another process gave memory back while this worker was measuring, and vLLM gives up then",
         "start it again; with `--kv-cache-memory-bytes`, which the kit prints, nothing is measured",
         retryable=True,
     ),
-    Word(
+    Pattern(
         r"out of memory occurred when warming up (?:sampler|pooler[^\n]{0,80}?) with (?P<requests>\d+) dummy requests",
         "the buffers for {requests} requests at the same time do not fit beside the KV cache",
         "write a smaller `requests` for the model, or give it more `memory`",
     ),
-    Word(
+    Pattern(
         r"(?:in capture|cudagraph|capture_model)[^\n]{0,400}\n(?:[^\n]{0,2000}\n){0,20}?[^\n]{0,400}" + _OUT,
         "the card ran out of memory while CUDA graphs were captured",
         "write `graphs: small` or `graphs: off` for the model, or give it more `memory`",
     ),
-    Word(
+    Pattern(
         _OUT + r"[^\n]{0,400}?Tried to allocate (?P<asked>[\d.]+ [KMG]iB)[^\n]{0,400}?"
         r"of which (?P<free>[\d.]+ [KMG]iB) is free",
         "the card ran out of memory when {asked} more were asked for and {free} were free",
         "give the model more `memory`, or write a smaller `context` or `requests`",
     ),
-    Word(
+    Pattern(
         _OUT + r"[^\n]{0,400}?Tried to allocate (?P<asked>[\d.]+ [KMG]iB)",
         "the card ran out of memory when {asked} more were asked for",
         "give the model more `memory`, or write a smaller `context` or `requests`",
     ),
-    Word(
+    Pattern(
         r"CUDA out of memory|CUDA error: out of memory|torch\.OutOfMemoryError"
         r"|out of memory at [^\n]{0,400}cumem_allocator",
         "the card ran out of memory",
         "give the model more `memory`, or write a smaller `context` or `requests`",
     ),
-    Word(
+    Pattern(
         r"DefaultCPUAllocator: can't allocate memory: you tried to allocate (?P<asked>\d+) bytes"
         r"|^MemoryError: Unable to allocate (?P<size>[\d.]+ [KMG]iB)",
         "the host ran out of memory when {asked}{size} more bytes were asked for",

@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING, Literal
 from uuid import uuid4
 
 from kit.compose import exec as inside
-from kit.compose.client import is_local, told
+from kit.compose.client import (
+    is_local,
+    translate_errors,
+)
 from kit.compose.observe import containers, image_id
 from kit.compose.observed import Publication, publications
 from kit.diagnostics.docker_errors import explain
-from kit.doctor.machine import Engine, Image, Ours, Sight
+from kit.doctor.machine import ContainerView, DaemonInfo, ImageState, OwnStack
 from kit.doctor.machine import engine as engine_of
 from kit.errors import TargetError
 
@@ -26,54 +29,54 @@ MISSING = "missing: "
 LOOK = f'nvidia-smi -L; for each; do command -v "$each" > /dev/null || echo "{MISSING}$each"; done'
 
 
-def engine(client: DockerClient) -> Engine:
+def engine(client: DockerClient) -> DaemonInfo:
     """Raises TargetError when Docker does not answer."""
-    with told("Docker cannot be asked about itself"):
+    with translate_errors("Docker cannot be asked about itself"):
         return engine_of(client.api.info(), datetime.now(UTC), is_local(client))
 
 
 def published(client: DockerClient) -> tuple[Publication, ...]:
     """The host ports that containers hold."""
-    with told("the containers cannot be listed"):
+    with translate_errors("the containers cannot be listed"):
         return tuple(port for entry in client.api.containers() for port in publications(entry))
 
 
-def images(client: DockerClient, names: Iterable[str]) -> dict[str, Image]:
+def images(client: DockerClient, names: Iterable[str]) -> dict[str, ImageState]:
     """Whether each image is here, or in its registry."""
     return {name: _image(client, name) for name in names}
 
 
-def _image(client: DockerClient, name: str) -> Image:
+def _image(client: DockerClient, name: str) -> ImageState:
     from docker.errors import DockerException
 
-    with told(f"the image {name} cannot be looked at"):
+    with translate_errors(f"the image {name} cannot be looked at"):
         if image_id(client, name) is not None:
-            return Image(here=True)
+            return ImageState(here=True)
     if name.startswith(LOCAL):
-        return Image(here=False, pullable=False)
+        return ImageState(here=False, pullable=False)
     try:
         client.api.inspect_distribution(name)  # type: ignore[no-untyped-call]
     except (DockerException, OSError) as error:
         said = str(getattr(error, "explanation", None) or error)
         known = explain(said)
-        return Image(here=False, pullable=False, why=known.cause if known else said.strip())
-    return Image(here=False, pullable=True)
+        return ImageState(here=False, pullable=False, why=known.cause if known else said.strip())
+    return ImageState(here=False, pullable=True)
 
 
-def ours(client: DockerClient, project: str) -> Ours:
+def ours(client: DockerClient, project: str) -> OwnStack:
     """What runs of the project, and whether its downloads are there."""
-    with told(f"what runs of {project} cannot be listed"):
+    with translate_errors(f"what runs of {project} cannot be listed"):
         running = any(each.status == "running" for each in containers(client, project))
         pids = inside.pids(client, project) if running else {}
         volumes = {entry["Name"] for entry in client.api.volumes()["Volumes"] or ()}
-    return Ours(
+    return OwnStack(
         running, frozenset(pid for listed in pids.values() for pid in listed), f"{project}_huggingface" in volumes
     )
 
 
 def sight(
     client: DockerClient, image: str, access: Literal["nvidia", "cdi"], device: str, programs: Iterable[str] = ()
-) -> Sight:
+) -> ContainerView:
     """Runs `nvidia-smi -L` in a container of `image` that asks for the card as a worker does, looks for `programs` in
     it, and removes it."""
     from docker.errors import DockerException
@@ -90,27 +93,27 @@ def sight(
             cap_drop=["ALL"],
         )  # fmt: skip
     except (DockerException, OSError) as error:
-        return Sight(image, error=str(getattr(error, "explanation", None) or error))
+        return ContainerView(image, error=str(getattr(error, "explanation", None) or error))
     try:
         made.start()
         made.wait(timeout=SIGHT_SECONDS)
         return seen(image, made.logs().decode(errors="replace"))
     except (DockerException, OSError) as error:
-        return Sight(image, error=str(getattr(error, "explanation", None) or error))
+        return ContainerView(image, error=str(getattr(error, "explanation", None) or error))
     finally:
         with contextlib.suppress(DockerException, OSError):
             made.remove(force=True)
 
 
-def seen(image: str, printed: str) -> Sight:
+def seen(image: str, printed: str) -> ContainerView:
     """What LOOK printed -> Sight. Pure."""
     lines = printed.strip().splitlines()
     missing = tuple(line.removeprefix(MISSING) for line in lines if line.startswith(MISSING))
-    return Sight(image, "\n".join(line for line in lines if not line.startswith(MISSING)), missing=missing)
+    return ContainerView(image, "\n".join(line for line in lines if not line.startswith(MISSING)), missing=missing)
 
 
 def first_here(client: DockerClient, names: Iterable[str]) -> str | None:
     """The first of the images that is on this machine."""
-    with contextlib.suppress(TargetError), told("images cannot be listed"):
+    with contextlib.suppress(TargetError), translate_errors("images cannot be listed"):
         return next((name for name in names if image_id(client, name) is not None), None)
     return None

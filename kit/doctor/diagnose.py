@@ -1,4 +1,4 @@
-"""What a machine lacks, with the command that mends it.
+"""What a machine lacks, with the command that fixes it.
 
 Machine (what was seen, once) and Wants (what the manifest needs) -> findings. Everything here is pure: looking is done
 by targets/probing.py, and only `doctor` prints.
@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from kit.doctor import docker, gpu, host, hub, mps, secrets
 from kit.doctor.finding import Finding
 from kit.doctor.machine import Machine
-from kit.doctor.requirements import Wants
+from kit.doctor.requirements import Requirements
 
 CHECKS = (
     docker.docker,
@@ -39,7 +39,7 @@ CHECKS = (
 )
 
 
-def diagnose(machine: Machine, wants: Wants) -> tuple[Finding, ...]:
+def diagnose(machine: Machine, wants: Requirements) -> tuple[Finding, ...]:
     """Every finding, in the order in which things are needed."""
     return tuple(finding for check in CHECKS for finding in _found(check(machine, wants)))
 

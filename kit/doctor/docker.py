@@ -6,8 +6,11 @@ import re
 from collections.abc import Iterator
 
 from kit.doctor.finding import Finding
-from kit.doctor.machine import Image, Machine
-from kit.doctor.requirements import Wants
+from kit.doctor.machine import (
+    ImageState,
+    Machine,
+)
+from kit.doctor.requirements import Requirements
 
 OLDEST_ENGINE = (20, 10)
 CDI_ENGINE = (25, 0)
@@ -21,7 +24,7 @@ def version(text: str) -> tuple[int, int] | None:
     return (int(match.group(1)), int(match.group(2))) if match else None
 
 
-def docker(machine: Machine, wants: Wants) -> Iterator[Finding]:
+def docker(machine: Machine, wants: Requirements) -> Iterator[Finding]:
     """The daemon answers, and is new enough."""
     engine = machine.engine
     if engine is None:
@@ -41,7 +44,7 @@ def docker(machine: Machine, wants: Wants) -> Iterator[Finding]:
         yield Finding("docker", "ok", words if engine.local else f"{words}, on another machine")
 
 
-def compose(machine: Machine, wants: Wants) -> Iterator[Finding]:
+def compose(machine: Machine, wants: Requirements) -> Iterator[Finding]:
     """The kit drives the Engine itself; Compose is for `docker compose up` on the printed file."""
     if machine.compose is None:
         what = "Docker Compose is not installed: the kit needs none, `docker compose up` on the printed file does"
@@ -55,13 +58,13 @@ def compose(machine: Machine, wants: Wants) -> Iterator[Finding]:
         yield Finding("compose", "ok", f"Compose {machine.compose}")
 
 
-def images(machine: Machine, wants: Wants) -> Iterator[Finding]:
+def images(machine: Machine, wants: Requirements) -> Iterator[Finding]:
     """Each image is here, or can be pulled."""
     for name, user in (wants.images or {}).items():
         yield _image(name, user, machine.images.get(name))
 
 
-def _image(name: str, user: str, seen: Image | None) -> Finding:
+def _image(name: str, user: str, seen: ImageState | None) -> Finding:
     if seen is None:
         return Finding("image", "unknown", f"{name} ({user}): nobody could look", f"docker pull {name}")
     if seen.here:

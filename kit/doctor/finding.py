@@ -11,13 +11,13 @@ Severity = Literal["ok", "warn", "fail", "unknown"]
 @dataclass(frozen=True)
 class Finding:
     """`subject` was looked at, and `what` is so. `fail` stops the stack, `warn` may, `unknown` could not be seen;
-    `mend` is a command or a word of the manifest, "" where nothing is to be done."""
+    `fix` is a command or a word of the manifest, "" where nothing is to be done."""
 
     subject: str
     severity: Severity
     what: str
-    mend: str = ""
+    fix: str = ""
 
     def as_json(self) -> dict[str, Any]:
         """The finding for programs."""
-        return {"subject": self.subject, "severity": self.severity, "what": self.what, "mend": self.mend}
+        return {"subject": self.subject, "severity": self.severity, "what": self.what, "fix": self.fix}

@@ -10,7 +10,7 @@ from kit.diagnostics.docker_errors import explain
 from kit.doctor.docker import version
 from kit.doctor.finding import Finding
 from kit.doctor.machine import Machine
-from kit.doctor.requirements import Wants
+from kit.doctor.requirements import Requirements
 from kit.memory.vllm_versions import version_of
 from kit.units import gib, size
 
@@ -34,13 +34,13 @@ def cuda_of(image: str) -> int | None:
     return None if found is None else 13 if found >= CUDA_13_FROM else 12
 
 
-def card(machine: Machine, wants: Wants) -> Iterator[Finding]:
+def card(machine: Machine, wants: Requirements) -> Iterator[Finding]:
     """The driver shows the card that the manifest names."""
     if wants.card is None:
         yield Finding("card", "ok", "none is used: the manifest serves on the CPU")
     elif machine.card is None:
-        mend = "install NVIDIA's driver, or write `gpu: {device: none}`, which serves on the CPU"
-        yield Finding("card", "fail", machine.no_card or "no driver answers", mend)
+        fix = "install NVIDIA's driver, or write `gpu: {device: none}`, which serves on the CPU"
+        yield Finding("card", "fail", machine.no_card or "no driver answers", fix)
     else:
         gpu = machine.card
         capability = f", compute capability {gpu.compute_capability}" if gpu.compute_capability else ""
@@ -48,7 +48,7 @@ def card(machine: Machine, wants: Wants) -> Iterator[Finding]:
         yield Finding("card", "ok", f"{gpu.name}{capability}, driver {gpu.driver or 'unknown'}: {free}")
 
 
-def access(machine: Machine, wants: Wants) -> Iterator[Finding]:
+def access(machine: Machine, wants: Requirements) -> Iterator[Finding]:
     """A container that asks for the card gets it."""
     if wants.card is None or machine.engine is None:
         return
@@ -63,19 +63,19 @@ def access(machine: Machine, wants: Wants) -> Iterator[Finding]:
         yield _blind(subject, machine, wants)
 
 
-def _blind(subject: str, machine: Machine, wants: Wants) -> Finding:
+def _blind(subject: str, machine: Machine, wants: Requirements) -> Finding:
     said = machine.sight.error or machine.sight.output if machine.sight else ""
     if wants.access == "cdi" and machine.engine and machine.engine.cdi is False:
-        mend = "sudo nvidia-ctk runtime configure --runtime=docker --cdi.enabled && sudo systemctl restart docker"
-        return Finding(subject, "fail", "the engine takes no CDI devices", mend)
+        fix = "sudo nvidia-ctk runtime configure --runtime=docker --cdi.enabled && sudo systemctl restart docker"
+        return Finding(subject, "fail", "the engine takes no CDI devices", fix)
     known = explain(said)
     if known:
-        return Finding(subject, "fail", known.cause, f"{known.mend}; {TOOLKIT}")
+        return Finding(subject, "fail", known.cause, f"{known.fix}; {TOOLKIT}")
     last = next((line for line in reversed(said.splitlines()) if line.strip()), "it saw nothing")
     return Finding(subject, "fail", f"a container does not see the card: {last.strip()}", TOOLKIT)
 
 
-def driver(machine: Machine, wants: Wants) -> Iterator[Finding]:
+def driver(machine: Machine, wants: Requirements) -> Iterator[Finding]:
     """The driver is new enough for the CUDA in each worker's image."""
     if wants.card is None or machine.card is None or machine.card.driver is None:
         return
@@ -92,7 +92,7 @@ def driver(machine: Machine, wants: Wants) -> Iterator[Finding]:
             yield Finding("driver", "ok", f"driver {machine.card.driver} runs CUDA {cuda} of {image}")
 
 
-def kernels(machine: Machine, wants: Wants) -> Iterator[Finding]:
+def kernels(machine: Machine, wants: Requirements) -> Iterator[Finding]:
     """The images hold kernels for this card. Only what is surely missing is said."""
     capability = version(machine.card.compute_capability or "") if machine.card else None
     if wants.card is None or capability is None:
@@ -104,7 +104,7 @@ def kernels(machine: Machine, wants: Wants) -> Iterator[Finding]:
             yield Finding("kernels", "fail", what, f"a card of {oldest[0]}.{oldest[1]} or newer, or another `image:`")
 
 
-def holders(machine: Machine, wants: Wants) -> Iterator[Finding]:
+def holders(machine: Machine, wants: Requirements) -> Iterator[Finding]:
     """Who holds the card's memory beside this project."""
     if wants.card is None or machine.card is None:
         return

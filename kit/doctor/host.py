@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from kit.compose.preflight import Listener
 from kit.doctor.finding import Finding
 from kit.doctor.machine import Machine
-from kit.doctor.requirements import Wants
+from kit.doctor.requirements import Requirements
 from kit.units import GIB, gib
 
 MARGIN = 5 * GIB  # left free on a disk after the downloads
@@ -17,7 +17,7 @@ EVERYWHERE = ("", "0.0.0.0", "::")
 DRIFT, ASTRAY = 30.0, 300.0  # seconds
 
 
-def disk(machine: Machine, wants: Wants) -> Iterator[Finding]:
+def disk(machine: Machine, wants: Requirements) -> Iterator[Finding]:
     """Room for the weights where Docker keeps its volumes."""
     repositories = dict(wants.repositories or {})
     free = machine.host.root_free
@@ -38,7 +38,7 @@ def disk(machine: Machine, wants: Wants) -> Iterator[Finding]:
         yield Finding("disk", "ok", f"{gib(free)} free for Docker; {why}")
 
 
-def memory(machine: Machine, wants: Wants) -> Iterator[Finding]:
+def memory(machine: Machine, wants: Requirements) -> Iterator[Finding]:
     """The host's memory for the workers: all of theirs on the CPU; on a card what they keep and what loading needs."""
     total, free = _least(machine), machine.host.available
     if total is None or free is None:
@@ -51,14 +51,14 @@ def memory(machine: Machine, wants: Wants) -> Iterator[Finding]:
         return
     if wants.card is None:
         needed, why = wants.memory or 0, "gpu.memory"
-        mend = "end other programs, or write a smaller gpu.memory"
+        fix = "end other programs, or write a smaller gpu.memory"
     else:
         needed, why = wants.workers * HOST_PER_WORKER + (wants.largest or 0), "about, for the workers and for loading"
-        mend = "end other programs, or add swap"
+        fix = "end other programs, or add swap"
     if total < needed and wants.card is None:
-        yield Finding("memory of the host", "fail", f"{words}; needed: {gib(needed)} ({why})", mend)
+        yield Finding("memory of the host", "fail", f"{words}; needed: {gib(needed)} ({why})", fix)
     elif free < needed:
-        yield Finding("memory of the host", "warn", f"{words}; needed: {gib(needed)} ({why})", mend)
+        yield Finding("memory of the host", "warn", f"{words}; needed: {gib(needed)} ({why})", fix)
     else:
         yield Finding("memory of the host", "ok", words)
 
@@ -70,7 +70,7 @@ def _least(machine: Machine) -> int | None:
     return min(known) if known else None
 
 
-def port(machine: Machine, wants: Wants) -> Iterator[Finding]:
+def port(machine: Machine, wants: Requirements) -> Iterator[Finding]:
     """The router's port is free, or held by this project."""
     place = f"{wants.bind}:{wants.port}"
     published = [p for p in machine.published if p.port == wants.port and _meet(p.host_ip, wants.bind)]
@@ -92,7 +92,7 @@ def _meet(one: str, other: str) -> bool:
     return one in EVERYWHERE or other in EVERYWHERE or one == other
 
 
-def clock(machine: Machine, wants: Wants) -> Iterator[Finding]:
+def clock(machine: Machine, wants: Requirements) -> Iterator[Finding]:
     """Our clock against the engine's and the Hub's: certificates and tokens are refused by a clock that is wrong."""
     seen = {"the engine's": machine.engine.ahead if machine.engine else None, "the Hub's": machine.hub_ahead}
     known = {whose: ahead for whose, ahead in seen.items() if ahead is not None}
@@ -107,7 +107,7 @@ def clock(machine: Machine, wants: Wants) -> Iterator[Finding]:
     yield Finding("clock", "fail" if abs(ahead) > ASTRAY else "warn", what, "sudo timedatectl set-ntp true")
 
 
-def place(machine: Machine, wants: Wants) -> Iterator[Finding]:
+def place(machine: Machine, wants: Requirements) -> Iterator[Finding]:
     """Machines that behave in their own way."""
     if "microsoft" in machine.host.kernel.lower():
         what = (

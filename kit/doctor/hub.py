@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 
 from kit.doctor.finding import Finding, Severity
 from kit.doctor.machine import Access, Machine
-from kit.doctor.requirements import Wants
+from kit.doctor.requirements import Requirements
 
 TOKEN = "HF_TOKEN"
 
 
-def folders(machine: Machine, wants: Wants) -> Iterator[Finding]:
+def folders(machine: Machine, wants: Requirements) -> Iterator[Finding]:
     """Containers run without capabilities, on a card as root and on the CPU as nobody: a file that only its owner may
     read stays closed to them."""
     for folder in wants.folders:
@@ -24,7 +24,7 @@ def folders(machine: Machine, wants: Wants) -> Iterator[Finding]:
             yield Finding("folder", "ok", f"{folder} can be read")
 
 
-def repositories(machine: Machine, wants: Wants) -> Iterator[Finding]:
+def repositories(machine: Machine, wants: Requirements) -> Iterator[Finding]:
     """What is to be downloaded can be. What an earlier start brought is served without the Hub."""
     denied: dict[Access, list[str]] = {}
     for name in wants.repositories or {}:
@@ -46,4 +46,4 @@ def _denied(names: Sequence[str], access: Access, machine: Machine) -> Finding:
     severity: Severity = "warn" if machine.ours.downloads else "fail"
     there = "; what was downloaded before is served all the same" if machine.ours.downloads else ""
     wanted = f", and {', '.join(names)} {'is' if len(names) == 1 else 'are'} there" if access.word == "away" else ""
-    return Finding("Hugging Face", severity, f"{access.what}{wanted}{there}", access.mend)
+    return Finding("Hugging Face", severity, f"{access.what}{wanted}{there}", access.fix)

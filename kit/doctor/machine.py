@@ -13,7 +13,7 @@ from kit.gpu import Gpu
 
 
 @dataclass(frozen=True)
-class Engine:
+class DaemonInfo:
     """The Docker Engine. `memory` is what containers may have in all, in bytes; `cdi` whether it takes CDI devices;
     `ahead` is how many seconds its clock is ahead of ours; `local` whether it sees this machine's files and ports."""
 
@@ -28,7 +28,7 @@ class Engine:
 
 
 @dataclass(frozen=True)
-class Image:
+class ImageState:
     """Whether an image is `here`, and else whether the registry has it for us; `why` not, in Docker's words."""
 
     here: bool
@@ -37,7 +37,7 @@ class Image:
 
 
 @dataclass(frozen=True)
-class Sight:
+class ContainerView:
     """What a container of `image` that asked for the card saw: `nvidia-smi -L`'s output, or Docker's words; `missing`
     are the programs of the driver that were looked for in vain."""
 
@@ -48,7 +48,7 @@ class Sight:
 
 
 @dataclass(frozen=True)
-class Ours:
+class OwnStack:
     """What runs of the manifest's project already: its processes on this host, and whether anything runs."""
 
     running: bool = False
@@ -87,30 +87,30 @@ HubWord = Literal["", "away", "refused"]
 
 @dataclass(frozen=True)
 class Access:
-    """What the Hub says of a repository: "" it may be read, away: it does not answer; `what` and `mend` say why not."""
+    """What the Hub says of a repository: "" it may be read, away: it does not answer; `what` and `fix` say why not."""
 
     word: HubWord = ""
     what: str = ""
-    mend: str = ""
+    fix: str = ""
 
 
 @dataclass(frozen=True)
 class Machine:
-    """One look. `refused` says why there is no engine (what, mend), `no_card` why there is no card; `compute_mode` is
+    """One look. `refused` says why there is no engine (what, fix), `no_card` why there is no card; `compute_mode` is
     NVML's (default, exclusive_process, prohibited); `hub_ahead` is how many seconds the Hub's clock is ahead of ours;
     `set` holds the names of variables that are set, in the environment or in .env; `unreadable` maps a model's folder
     to the first file in it that a container's user may not read, None when it may read all."""
 
-    engine: Engine | None = None
+    engine: DaemonInfo | None = None
     refused: tuple[str, str] = ("Docker does not answer", "docker version")
     compose: str | None = None
-    images: Mapping[str, Image] = field(default_factory=dict)
+    images: Mapping[str, ImageState] = field(default_factory=dict)
     published: tuple[Publication, ...] = ()
-    ours: Ours = Ours()
+    ours: OwnStack = OwnStack()
     card: Gpu | None = None
     no_card: str = ""
     compute_mode: str | None = None
-    sight: Sight | None = None
+    sight: ContainerView | None = None
     host: Host = Host()
     hub: Mapping[str, Access] = field(default_factory=dict)
     hub_ahead: float | None = None
@@ -122,10 +122,10 @@ class Machine:
     unreadable: Mapping[str, str | None] = field(default_factory=dict)
 
 
-def engine(info: Mapping[str, Any], now: datetime, local: bool) -> Engine:
+def engine(info: Mapping[str, Any], now: datetime, local: bool) -> DaemonInfo:
     """The Engine's answer to GET /info. What it does not say stays unknown."""
     dirs = info.get("CDISpecDirs")
-    return Engine(
+    return DaemonInfo(
         version=str(info.get("ServerVersion") or ""),
         cgroup=str(info.get("CgroupVersion") or ""),
         root=str(info.get("DockerRootDir") or ""),

@@ -14,7 +14,7 @@ from kit.routers import ROUTERS, haproxy
 
 
 @dataclass(frozen=True)
-class Wants:
+class Requirements:
     """`card` and `access` are the manifest's gpu.device and gpu.access, None when it serves on the CPU, then `memory`
     is what the models may have of the host's. `images` maps images to what runs in them; `engine_images` are the
     workers'. `repositories` are to be downloaded: place -> bytes of its weights, None where no facts say;
@@ -45,7 +45,7 @@ class Wants:
         return not is_loopback(self.bind)
 
 
-def wants(manifest: Manifest, facts: Mapping[str, Facts]) -> Wants:
+def requirements(manifest: Manifest, facts: Mapping[str, Facts]) -> Requirements:
     """`facts` are those that are recorded, by source."""
     on_cpu = manifest.gpu.device == "none"
     router, models = manifest.router, manifest.models
@@ -55,7 +55,7 @@ def wants(manifest: Manifest, facts: Mapping[str, Facts]) -> Wants:
     adapters = [(a.source, a.source_parsed) for model in ours for a in model.adapters]
     sizes = {text: facts[text].checkpoint_bytes for text, _ in sources if text in facts}
     images = _images(manifest)
-    return Wants(
+    return Requirements(
         project=manifest.name,
         card=None if on_cpu else manifest.gpu.device,
         access=manifest.gpu.access,

@@ -6,23 +6,23 @@ from collections.abc import Iterator
 
 from kit.doctor.finding import Finding
 from kit.doctor.machine import Machine
-from kit.doctor.requirements import Wants
+from kit.doctor.requirements import Requirements
 
 SHORTEST = 16  # characters of a key on an endpoint that other machines reach
 _NEW_KEY = "$(openssl rand -hex 24)"
 
 
-def variables(machine: Machine, wants: Wants) -> Iterator[Finding]:
+def variables(machine: Machine, wants: Requirements) -> Iterator[Finding]:
     """What the compose file demands is set, in the environment or in .env."""
     for name, user in (wants.variables or {}).items():
         if name in machine.set:
             yield Finding("variable", "ok", f"{name} ({user}) is set")
         else:
-            mend = f"export {name}={_NEW_KEY}" if user == "router.api_key" else f"export {name}=..."
-            yield Finding("variable", "fail", f"{name} ({user}) is not set, in the environment or in .env", mend)
+            fix = f"export {name}={_NEW_KEY}" if user == "router.api_key" else f"export {name}=..."
+            yield Finding("variable", "fail", f"{name} ({user}) is not set, in the environment or in .env", fix)
 
 
-def key(machine: Machine, wants: Wants) -> Iterator[Finding]:
+def key(machine: Machine, wants: Requirements) -> Iterator[Finding]:
     """The clients' key: its file can be read by the router and by nobody else; it is long enough."""
     if wants.key_file:
         yield from _file(machine, wants.key_file)
@@ -37,8 +37,8 @@ def _file(machine: Machine, path: str) -> Iterator[Finding]:
     seen = machine.key_file
     if seen is None or not seen.there:
         folder = path.rsplit("/", 1)[0] or "/"
-        mend = f"install -d -m 700 {folder}; openssl rand -hex 24 > {path}; chmod 444 {path}"
-        yield Finding("key", "fail", f"{path} (router.api_key_file) is not there", mend)
+        fix = f"install -d -m 700 {folder}; openssl rand -hex 24 > {path}; chmod 444 {path}"
+        yield Finding("key", "fail", f"{path} (router.api_key_file) is not there", fix)
     elif not seen.length:
         yield Finding("key", "fail", f"{path} is empty", f"openssl rand -hex 24 > {path}")
     elif not seen.mode & 0o004:
@@ -51,7 +51,7 @@ def _file(machine: Machine, path: str) -> Iterator[Finding]:
         yield Finding("key", "ok", f"{path} is read by the router and by nobody else")
 
 
-def dotenv(machine: Machine, wants: Wants) -> Iterator[Finding]:
+def dotenv(machine: Machine, wants: Requirements) -> Iterator[Finding]:
     """A .env with secrets in it is its owner's alone."""
     held = sorted(machine.dotenv & {*(wants.variables or {}), "HF_TOKEN"})
     if held and machine.dotenv_mode is not None and machine.dotenv_mode & 0o044:

@@ -10,7 +10,7 @@ from kit.errors import ManifestError, Path, Problem
 from kit.manifest.model import Model
 from kit.manifest.refused import Refused
 from kit.memory.bill import Plan, Share
-from kit.memory.candidates import Rung, Wish
+from kit.memory.candidates import Candidate, WorkerRequest
 from kit.stack.model import File, Probe, Route, Service
 
 
@@ -27,7 +27,7 @@ class Engine(Protocol):
     def refused(self, models: Sequence[tuple[int, Model]]) -> Iterable[tuple[Path, Refused]]:
         """What this engine cannot do of what the manifest asks; `models` are its own, with their places."""
 
-    def price(self, wish: Wish) -> tuple[Rung, ...]:
+    def price(self, wish: WorkerRequest) -> tuple[Candidate, ...]:
         """What a worker costs: the ways to run it, best first."""
 
     def service(self, share: Share, plan: Plan) -> Service:

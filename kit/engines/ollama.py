@@ -20,7 +20,11 @@ from kit.errors import Path
 from kit.manifest.model import Model
 from kit.manifest.refused import Refused
 from kit.memory.bill import Plan, Share
-from kit.memory.candidates import Rung, Wish, as_asked
+from kit.memory.candidates import (
+    Candidate,
+    WorkerRequest,
+    as_asked,
+)
 from kit.routers.haproxy import CONFIG
 from kit.routers.haproxy import USER as DOOR_USER
 from kit.routers.haproxy import image as door_image
@@ -79,7 +83,7 @@ def refused(models: Sequence[tuple[int, Model]]) -> Iterator[tuple[Path, Refused
                 yield ("models", index, word), Refused(what, "needed: the same for all models of engine: ollama")
 
 
-def price(wish: Wish) -> tuple[Rung, ...]:
+def price(wish: WorkerRequest) -> tuple[Candidate, ...]:
     """The footprint that the manifest fixes."""
     return as_asked(wish, _context(wish.model), _WHY)
 

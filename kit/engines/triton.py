@@ -25,7 +25,11 @@ from kit.errors import Path
 from kit.manifest.model import Model
 from kit.manifest.refused import Refused
 from kit.memory.bill import Plan, Share
-from kit.memory.candidates import Rung, Wish, as_asked
+from kit.memory.candidates import (
+    Candidate,
+    WorkerRequest,
+    as_asked,
+)
 from kit.routers.haproxy import CONFIG
 from kit.stack.model import WORKERS, Attachment, File, Health, Mount, Probe, Route, Service
 from kit.stack.render import checksum
@@ -87,7 +91,7 @@ def refused(models: Sequence[tuple[int, Model]]) -> Iterator[tuple[Path, Refused
                 yield ("models", index, "args", number), Refused(f"--{flag} is the kit's", _OWNED[flag])
 
 
-def price(wish: Wish) -> tuple[Rung, ...]:
+def price(wish: WorkerRequest) -> tuple[Candidate, ...]:
     """The footprint that the manifest fixes."""
     return as_asked(wish, 0 if wish.model.context == "auto" else wish.model.context, _WHY)
 

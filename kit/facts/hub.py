@@ -19,7 +19,14 @@ from kit.errors import Path as Trail
 from kit.facts.config_json import unusable
 from kit.facts.facts import AdapterFacts, Facts, Header, adapter_from_config, from_config
 from kit.facts.facts_json import read_recorded, read_recorded_adapters, record
-from kit.facts.local import ASKED, Files, no_model, read_folder, read_json, whole
+from kit.facts.local import (
+    ASKED,
+    ModelFolder,
+    no_model,
+    read_folder,
+    read_json,
+    whole,
+)
 from kit.facts.tensors import adapter_files, weight_files
 from kit.manifest.refused import Refused
 from kit.manifest.source import Source, parse_source
@@ -131,7 +138,7 @@ def _source(text: str) -> Source:
 
 def _files(
     source: Source, text: str, folder: Path, hub: Hub | None, weights: Chooser = weight_files
-) -> tuple[Files, str | None]:
+) -> tuple[ModelFolder, str | None]:
     """What the place holds, and its commit where it has one."""
     if source.kind == "folder":
         return read_folder(text, folder / Path(source.place).expanduser(), weights), None
@@ -145,7 +152,7 @@ def _files(
         return read_folder(text, cached, weights), cached.name
 
 
-def _from_hub(source: Source, text: str, hub: Hub, weights: Chooser) -> tuple[Files, str | None]:
+def _from_hub(source: Source, text: str, hub: Hub, weights: Chooser) -> tuple[ModelFolder, str | None]:
     def ask(call: Callable[[], T]) -> T:
         return ask_hub(source, text, hub, call)
 
@@ -166,7 +173,7 @@ def _from_hub(source: Source, text: str, hub: Hub, weights: Chooser) -> tuple[Fi
     whole(text, files)
     with ThreadPoolExecutor(8) as pool:
         headers = [entry for part in pool.map(header, files) for entry in part.items()]
-    return Files(names, wanted, dict(headers) or None), info.sha
+    return ModelFolder(names, wanted, dict(headers) or None), info.sha
 
 
 def _cached(source: Source, hub: Hub) -> Path | None:

@@ -28,7 +28,7 @@ ASKED = (
 
 
 @dataclass(frozen=True)
-class Files:
+class ModelFolder:
     """What a place holds: the names of its files, those of `ASKED` it has, and the headers of its weights."""
 
     names: tuple[str, ...]
@@ -58,7 +58,7 @@ class Files:
         return f"there are only {' and '.join(kinds)} files" if kinds and not self.headers else ""
 
 
-def read_folder(source: str, place: Path, weights: Callable[[Sequence[str]], list[str]] = weight_files) -> Files:
+def read_folder(source: str, place: Path, weights: Callable[[Sequence[str]], list[str]] = weight_files) -> ModelFolder:
     """All that is asked of a folder; `weights` chooses the files whose headers are read. Raises ModelFilesError for a
     missing folder, broken JSON, a corrupt or truncated weight file, or a shard that is not there."""
     if not place.is_dir():
@@ -69,7 +69,7 @@ def read_folder(source: str, place: Path, weights: Callable[[Sequence[str]], lis
     files = weights(names)
     whole(source, files)
     header = {name: entry for file in files for name, entry in read_header(source, place / file).items()}
-    return Files(names, small, header or None)
+    return ModelFolder(names, small, header or None)
 
 
 def whole(source: str, files: Sequence[str]) -> None:

@@ -42,18 +42,18 @@ def _is_number_as_text(data: Any, path: Path) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def mended(data: dict[str, Any], paths: Iterable[Path]) -> dict[str, Any]:
+def without_faults(data: dict[str, Any], paths: Iterable[Path]) -> dict[str, Any]:
     """`data` without the words at `paths`, or with a stand-in where none may be missing: so that the other words can be
     held against each other. No rule complains about a stand-in."""
     data = deepcopy(data)
     for number, path in enumerate(paths):
-        _mend(data, path, number)
+        _fix(data, path, number)
     if not isinstance(data.get("models"), list) or not data["models"]:
         data["models"] = [_stand_in("models")]
     return data
 
 
-def _mend(data: Any, path: Path, number: int) -> None:
+def _fix(data: Any, path: Path, number: int) -> None:
     """Of a path, the last step that is a word counts: a wrong item spoils its list, save for a model or an adapter."""
     steps = list(path)
     while steps and isinstance(steps[-1], int) and (len(steps) < 2 or steps[-2] not in _LISTED):

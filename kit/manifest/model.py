@@ -36,13 +36,13 @@ from kit.manifest.source import parse_source as parse_source
 from kit.manifest.validators import variable_of as variable_of
 
 
-class Frozen(BaseModel):
+class ManifestPart(BaseModel):
     """A part of the manifest: no word but its own, and no change."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", validate_default=False)
 
 
-class GpuWish(Frozen):
+class GpuConfig(ManifestPart):
     """The one card, and how much of it may be used."""
 
     device: Device = Field(
@@ -70,7 +70,7 @@ class GpuWish(Frozen):
     )
 
 
-class Router(Frozen):
+class RouterConfig(ManifestPart):
     """The one endpoint that clients see."""
 
     engine: Literal["smg", "vllm-router"] = Field(
@@ -109,7 +109,7 @@ class Router(Frozen):
     )
 
 
-class Adapter(Frozen):
+class Adapter(ManifestPart):
     """A LoRA adapter: one more name, served by its model's worker."""
 
     name: Name = Field(description='The name that clients put in "model".', examples=["code"])
@@ -124,7 +124,7 @@ class Adapter(Frozen):
         return parse_source(self.source)
 
 
-class Model(Frozen):
+class Model(ManifestPart):
     """One model, served by a worker of its own."""
 
     name: Name = Field(description='The name that clients put in "model".', examples=["chat"])
@@ -183,18 +183,20 @@ class Model(Frozen):
         return parse_source(self.source)
 
 
-class Manifest(Frozen):
+class Manifest(ManifestPart):
     """Several small language models on one GPU, behind one OpenAI endpoint."""
 
     name: Project = Field(
         description="The name of the Compose project. Default: the name of the folder.", examples=["assistants"]
     )
-    gpu: GpuWish = Field(GpuWish(), description="The card. Default: the first one, all of it that is free.")
+    gpu: GpuConfig = Field(GpuConfig(), description="The card. Default: the first one, all of it that is free.")
     start: Literal["sequential", "parallel"] = Field(
         "sequential",
         description="One worker after another, or all at once where every byte is pinned.",
     )
-    router: Router = Field(Router(), description="The endpoint. Default: http://127.0.0.1:30000, without a key.")
+    router: RouterConfig = Field(
+        RouterConfig(), description="The endpoint. Default: http://127.0.0.1:30000, without a key."
+    )
     models: tuple[Model, ...] = Field(min_length=1, description="The models, started in this order.")
 
 

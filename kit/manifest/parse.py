@@ -13,8 +13,18 @@ from pydantic import ValidationError
 
 from kit.errors import ManifestError, Path
 from kit.manifest import rules, validators
-from kit.manifest.locate import located, mended, readable
-from kit.manifest.model import Adapter, GpuWish, Manifest, Model, Router
+from kit.manifest.locate import (
+    located,
+    readable,
+    without_faults,
+)
+from kit.manifest.model import (
+    Adapter,
+    GpuConfig,
+    Manifest,
+    Model,
+    RouterConfig,
+)
 from kit.manifest.pydantic_errors import Words, refusals
 from kit.manifest.refused import Refused
 from kit.manifest.rules import EngineRules
@@ -22,8 +32,8 @@ from kit.manifest.yaml_document import Document
 
 _KEYS: Words = {
     (): tuple(Manifest.model_fields),
-    ("gpu",): tuple(GpuWish.model_fields),
-    ("router",): tuple(Router.model_fields),
+    ("gpu",): tuple(GpuConfig.model_fields),
+    ("router",): tuple(RouterConfig.model_fields),
     ("models",): tuple(Model.model_fields),
     ("models", "adapters"): tuple(Adapter.model_fields),
 }
@@ -37,7 +47,7 @@ def parse(document: Document, engines: Mapping[str, EngineRules], default_name: 
     data = readable(document, {"name": validators.project_of(default_name)})
     manifest, found = _validated(data)
     if found:
-        manifest, _ = _validated(mended(data, [path for path, _ in found]))
+        manifest, _ = _validated(without_faults(data, [path for path, _ in found]))
     if manifest:
         found += rules.broken(manifest, engines)
     problems = located(document, found)

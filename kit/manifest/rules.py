@@ -8,7 +8,11 @@ from typing import Protocol
 from kit.errors import Path, dotted
 from kit.manifest import managed_args
 from kit.manifest.fields import POLICIES
-from kit.manifest.model import Manifest, Model, Router
+from kit.manifest.model import (
+    Manifest,
+    Model,
+    RouterConfig,
+)
 from kit.manifest.refused import Refused
 from kit.manifest.source import parse_source
 from kit.manifest.validators import is_loopback
@@ -39,7 +43,7 @@ def broken(manifest: Manifest, engines: Mapping[str, EngineRules]) -> Found:
             yield ("models", index, *path), reason
 
 
-def _router(router: Router) -> Found:
+def _router(router: RouterConfig) -> Found:
     if router.api_key and router.api_key_file:
         yield ("router", "api_key_file"), Refused("there is an api_key too", "the key comes from one place; remove one")
     if not is_loopback(router.bind) and not router.api_key and not router.api_key_file:

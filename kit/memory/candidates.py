@@ -1,4 +1,4 @@
-"""The rungs one worker may stand on, best first, and the order in which workers step down. Pure.
+"""The candidates one worker may stand on, best first, and the order in which workers step down. Pure.
 
 The order is fixed: full CUDA graphs, few graphs (batches of 1, 2, 4 and 8), fewer `requests`, a shorter `context`,
 and eager last. Only what the manifest leaves to `auto` is ever given up.
@@ -17,8 +17,17 @@ from kit.manifest.model import Model
 from kit.memory.bill import Graphs, Line
 from kit.memory.flags import read_flags
 from kit.memory.kv_cache import KvCost, kv_cost
-from kit.memory.vllm_versions import version_of, ways
-from kit.memory.worker import Card, Setting, base_setting, capture_sizes, rest_lines
+from kit.memory.vllm_versions import (
+    traits_of,
+    version_of,
+)
+from kit.memory.worker import (
+    CardTraits,
+    WorkerSettings,
+    base_setting,
+    capture_sizes,
+    rest_lines,
+)
 from kit.units import size
 
 SMALL = (1, 2, 4, 8)
@@ -28,7 +37,7 @@ SHORTEST = 512
 
 
 @dataclass(frozen=True)
-class Wish:
+class WorkerRequest:
     """What an engine prices: `model` on `gpu` in `image`. `facts` is None for an engine that does not know what its
     models cost; `lora_rank` is the highest of its adapters, 0 without any."""
 
@@ -40,11 +49,11 @@ class Wish:
 
 
 @dataclass(frozen=True)
-class Rung:
+class Candidate:
     """One way to run a worker. `stage` orders the ladder; `lines` is all but the KV cache, `rest` their sum."""
 
     stage: int
-    setting: Setting
+    setting: WorkerSettings
     graphs: Graphs
     lines: tuple[Line, ...]
     kv: KvCost
@@ -59,45 +68,45 @@ class Rung:
         return self.rest + self.kv.driver_bytes(self.kv.minimum_bytes)
 
     def said(self) -> str:
-        """The rung in words."""
+        """The candidate in words."""
         return said(self.setting.requests, self.setting.context, self.setting.sizes)
 
 
 def said(requests: int, context: int, sizes: Sequence[int]) -> str:
-    """How a worker is run, in words; a lock keeps them to know its rung again."""
+    """How a worker is run, in words; a lock keeps them to know its candidate again."""
     graphs = f"{len(sizes)} graphs for batches of up to {sizes[-1]}" if sizes else "no graphs"
     return f"{requests} requests of {context} tokens, {graphs}"
 
 
 @dataclass(frozen=True)
 class Worker:
-    """One container to be: a model's replica, its facts and its rungs, best first."""
+    """One container to be: a model's replica, its facts and its candidates, best first."""
 
     service: str
     index: int
     replica: int
     model: Model
     facts: Facts | None
-    rungs: tuple[Rung, ...]
+    candidates: tuple[Candidate, ...]
 
 
 @dataclass(frozen=True)
-class Step:
-    """Worker number `worker` goes from its rung `rung - 1` to `rung`."""
+class Downgrade:
+    """Worker number `worker` goes from its candidate `candidate - 1` to `candidate`."""
 
     stage: int
     saving: int
     worker: int
-    rung: int
+    candidate: int
 
 
-def settings(model: Model, facts: Facts, base: Setting) -> Iterator[tuple[int, Graphs, Setting]]:
-    """(stage, graphs, setting) of every rung that the manifest leaves open, best first."""
+def settings(model: Model, facts: Facts, base: WorkerSettings) -> Iterator[tuple[int, Graphs, WorkerSettings]]:
+    """(stage, graphs, setting) of every candidate that the manifest leaves open, best first."""
     for stage, kind, setting in _settings(model, facts, base):
         yield stage, kind, _with_graphs(_with_batch(setting, facts), kind)
 
 
-def _with_batch(setting: Setting, facts: Facts) -> Setting:
+def _with_batch(setting: WorkerSettings, facts: Facts) -> WorkerSettings:
     """A batch takes a token of every request; and an encoder, which reads no prompt in parts, one of full context.
     vLLM refuses to start with less (config/scheduler.py, verify_max_model_len)."""
     least = max(setting.requests, 0 if facts.attention else setting.context)
@@ -106,7 +115,7 @@ def _with_batch(setting: Setting, facts: Facts) -> Setting:
     return replace(setting, batched_tokens=least, in_flight=setting.in_flight * least // setting.batched_tokens)
 
 
-def _settings(model: Model, facts: Facts, base: Setting) -> Iterator[tuple[int, Graphs, Setting]]:
+def _settings(model: Model, facts: Facts, base: WorkerSettings) -> Iterator[tuple[int, Graphs, WorkerSettings]]:
     requests = _halvings(AUTO_REQUESTS, 1) if model.requests == "auto" else [model.requests]
     contexts = (
         _halvings(min(AUTO_CONTEXT, facts.max_position), SHORTEST) if model.context == "auto" else [model.context]
@@ -125,13 +134,13 @@ def _settings(model: Model, facts: Facts, base: Setting) -> Iterator[tuple[int, 
         yield 4, "off", replace(fewest, context=contexts[-1])
 
 
-def _graph_kinds(model: Model, base: Setting) -> list[Graphs]:
+def _graph_kinds(model: Model, base: WorkerSettings) -> list[Graphs]:
     if base.host:
         return ["off"]
     return ["full", "small", "off"] if model.graphs == "auto" else [model.graphs]
 
 
-def _with_graphs(setting: Setting, graphs: Graphs) -> Setting:
+def _with_graphs(setting: WorkerSettings, graphs: Graphs) -> WorkerSettings:
     full = capture_sizes(setting)
     sizes = {"full": full, "small": tuple(n for n in SMALL if n <= full[-1]), "off": ()}[graphs]
     return replace(setting, sizes=sizes)
@@ -144,10 +153,10 @@ def _halvings(start: int, least: int) -> list[int]:
     return values
 
 
-def price(wish: Wish) -> tuple[Rung, ...]:
-    """A vLLM worker's rungs, from what its weights, its flags and its version say."""
+def price(wish: WorkerRequest) -> tuple[Candidate, ...]:
+    """A vLLM worker's candidates, from what its weights, its flags and its version say."""
     assert wish.facts is not None
-    way = ways(version_of(wish.image))
+    way = traits_of(version_of(wish.image))
     base = base_setting(
         read_flags(wish.model.args),
         way,
@@ -156,42 +165,42 @@ def price(wish: Wish) -> tuple[Rung, ...]:
         len(wish.model.adapters),
         wish.lora_rank,
     )
-    return rungs(wish.model, wish.facts, base, Card(wish.gpu.compute_capability, way))
+    return candidates(wish.model, wish.facts, base, CardTraits(wish.gpu.compute_capability, way))
 
 
-def as_asked(wish: Wish, context: int, why: str) -> tuple[Rung, ...]:
-    """One rung: the footprint that the manifest fixes, taken whole. For engines that divide it by their own rules."""
+def as_asked(wish: WorkerRequest, context: int, why: str) -> tuple[Candidate, ...]:
+    """One candidate: the footprint that the manifest fixes, taken whole. For engines that divide it by their own rules."""
     model = wish.model
     assert model.memory != "auto" and model.requests != "auto"
-    setting = Setting(context, model.requests, batched_tokens=0, host=wish.gpu.kind == "host")
+    setting = WorkerSettings(context, model.requests, batched_tokens=0, host=wish.gpu.kind == "host")
     nothing = KvCost(0, 0, 0, block_tokens=1, context=context, token_bytes=0)
-    return (Rung(0, setting, "off", (Line("as asked", model.memory, why),), nothing),)
+    return (Candidate(0, setting, "off", (Line("as asked", model.memory, why),), nothing),)
 
 
-def rungs(model: Model, facts: Facts, base: Setting, card: Card) -> tuple[Rung, ...]:
-    """Every rung that costs less than the one before it; the first always stands."""
-    kept: list[Rung] = []
+def candidates(model: Model, facts: Facts, base: WorkerSettings, card: CardTraits) -> tuple[Candidate, ...]:
+    """Every candidate that costs less than the one before it; the first always stands."""
+    kept: list[Candidate] = []
     for stage, graphs, setting in settings(model, facts, base):
         kv = kv_cost(facts, setting.context, setting.kv_dtype, setting.block_tokens, setting.in_flight)
-        rung = Rung(stage, setting, graphs, rest_lines(facts, setting, card), kv)
-        if not kept or rung.need < kept[-1].need:
-            kept.append(rung)
+        candidate = Candidate(stage, setting, graphs, rest_lines(facts, setting, card), kv)
+        if not kept or candidate.need < kept[-1].need:
+            kept.append(candidate)
     return tuple(kept)
 
 
-def steps(workers: Sequence[Worker]) -> list[Step]:
+def steps(workers: Sequence[Worker]) -> list[Downgrade]:
     """All steps down, in the order they are taken: stage by stage, the largest saving first, then by name."""
     found = [
-        Step(below.stage, above.need - below.need, number, rung)
+        Downgrade(below.stage, above.need - below.need, number, candidate)
         for number, worker in enumerate(workers)
-        for rung, (above, below) in enumerate(pairwise(worker.rungs), start=1)
+        for candidate, (above, below) in enumerate(pairwise(worker.candidates), start=1)
     ]
-    return sorted(found, key=lambda step: (step.stage, step.rung, -step.saving, workers[step.worker].service))
+    return sorted(found, key=lambda step: (step.stage, step.candidate, -step.saving, workers[step.worker].service))
 
 
 def gave_up(worker: Worker, chosen: int) -> tuple[str, ...]:
-    """What stepping down to rung number `chosen` gave up, and what it bought."""
+    """What stepping down to candidate number `chosen` gave up, and what it bought."""
     if not chosen:
         return ()
-    first, last = worker.rungs[0], worker.rungs[chosen]
+    first, last = worker.candidates[0], worker.candidates[chosen]
     return (f"{first.said()} -> {last.said()}: bought {size(first.need - last.need)}",)

@@ -11,7 +11,7 @@ NEWEST = (0, 33)
 
 
 @dataclass(frozen=True)
-class Ways:
+class VersionTraits:
     """How one version behaves.
 
     `v2_runner`: dense text generation runs on the V2 model runner, whose sampler keeps penalty counters for every
@@ -26,11 +26,11 @@ class Ways:
 
 
 WAYS = {
-    (0, 20): Ways(v2_runner=False, overlap=1),
-    (0, 25): Ways(overlap=1),
-    (0, 26): Ways(),
-    (0, 28): Ways(big_graphs=True),
-    (0, 30): Ways(big_graphs=True, null_block=True),
+    (0, 20): VersionTraits(v2_runner=False, overlap=1),
+    (0, 25): VersionTraits(overlap=1),
+    (0, 26): VersionTraits(),
+    (0, 28): VersionTraits(big_graphs=True),
+    (0, 30): VersionTraits(big_graphs=True, null_block=True),
 }
 
 _TAG = re.compile(r":v?(\d+)\.(\d+)")
@@ -42,7 +42,7 @@ def version_of(image: str) -> tuple[int, int] | None:
     return (int(match.group(1)), int(match.group(2))) if match else None
 
 
-def ways(version: tuple[int, int] | None) -> Ways:
+def traits_of(version: tuple[int, int] | None) -> VersionTraits:
     """The row that holds for `version`: the newest that is not newer. None counts as the default version."""
     asked = version or DEFAULT_VERSION
     rows = [row for row in WAYS if row <= asked]

@@ -15,13 +15,13 @@ from kit.memory.bill import Line
 from kit.memory.constants import HOST_RUNTIME, HOST_WHY, Constants, constants_for
 from kit.memory.flags import Flags
 from kit.memory.lora import served_rank
-from kit.memory.vllm_versions import Ways
+from kit.memory.vllm_versions import VersionTraits
 from kit.memory.weights import lora_bytes, rope_bytes, weights_bytes
 from kit.units import up
 
 
 @dataclass(frozen=True)
-class Setting:
+class WorkerSettings:
     """How a worker is run. `sizes` are the CUDA graph batch sizes, () for eager; `lora_slots` adapters of up to
     `lora_rank` may be active at once; `in_flight` tokens may be on their way while two batches overlap."""
 
@@ -40,16 +40,16 @@ class Setting:
 
 
 @dataclass(frozen=True)
-class Card:
+class CardTraits:
     """What the bill must know of the card and the engine."""
 
     compute_capability: str | None
-    ways: Ways
+    ways: VersionTraits
 
 
 @dataclass(frozen=True)
 class Measured:
-    """A locked reading of one worker: everything but its KV cache, in bytes, for one `setting` (Rung.said); `why` says
+    """A locked reading of one worker: everything but its KV cache, in bytes, for one `setting` (Candidate.said); `why` says
     what it was measured on."""
 
     setting: str
@@ -58,10 +58,10 @@ class Measured:
     why: str
 
 
-def base_setting(flags: Flags, ways: Ways, host: bool, pooling: bool, slots: int, rank: int) -> Setting:
-    """The part of a setting that no rung changes."""
+def base_setting(flags: Flags, ways: VersionTraits, host: bool, pooling: bool, slots: int, rank: int) -> WorkerSettings:
+    """The part of a setting that no candidate changes."""
     block = flags.block_tokens or (128 if host else 16)
-    return Setting(
+    return WorkerSettings(
         context=0,
         requests=0,
         batched_tokens=flags.batched_tokens,
@@ -76,7 +76,7 @@ def base_setting(flags: Flags, ways: Ways, host: bool, pooling: bool, slots: int
     )
 
 
-def capture_sizes(setting: Setting) -> tuple[int, ...]:
+def capture_sizes(setting: WorkerSettings) -> tuple[int, ...]:
     """The batch sizes that vLLM captures when nothing is said: 1, 2, 4, every 8 below 256, every 16 from there, up to
     twice max_num_seqs, at most 512 (config/vllm.py, _set_cudagraph_sizes)."""
     top = min(setting.requests * 2, 512, setting.batched_tokens)
@@ -86,13 +86,13 @@ def capture_sizes(setting: Setting) -> tuple[int, ...]:
     return tuple(sorted(sizes))
 
 
-def rest_lines(facts: Facts, setting: Setting, card: Card) -> tuple[Line, ...]:
+def rest_lines(facts: Facts, setting: WorkerSettings, card: CardTraits) -> tuple[Line, ...]:
     """Every term but the KV cache, for a worker of `facts` run as `setting` on `card`: what it grows to under load."""
     lines = _host_lines(facts, setting) if setting.host else _card_lines(facts, setting, card)
     return tuple(line for line in lines if line.bytes)
 
 
-def _host_lines(facts: Facts, setting: Setting) -> list[Line]:
+def _host_lines(facts: Facts, setting: WorkerSettings) -> list[Line]:
     return [
         Line("weights", weights_bytes(facts), f"{facts.parameters:,} parameters in {facts.dtype}"),
         *_adapter_lines(facts, setting, 0),
@@ -100,7 +100,7 @@ def _host_lines(facts: Facts, setting: Setting) -> list[Line]:
     ]
 
 
-def _card_lines(facts: Facts, setting: Setting, card: Card) -> list[Line]:
+def _card_lines(facts: Facts, setting: WorkerSettings, card: CardTraits) -> list[Line]:
     known = constants_for(card.compute_capability)
     return [
         Line("weights", weights_bytes(facts, setting.quantization) + rope_bytes(facts), _weights_why(facts)),
@@ -119,7 +119,7 @@ def _weights_why(facts: Facts) -> str:
     return f"{facts.parameters:,} parameters in {facts.quantization or facts.dtype}, {read}"
 
 
-def _adapter_lines(facts: Facts, setting: Setting, beside: int) -> list[Line]:
+def _adapter_lines(facts: Facts, setting: WorkerSettings, beside: int) -> list[Line]:
     """The slots, and `beside` bytes for what their kernels keep."""
     if not setting.lora_slots:
         return []
@@ -128,7 +128,7 @@ def _adapter_lines(facts: Facts, setting: Setting, beside: int) -> list[Line]:
     return [Line("adapters", slots + beside, f"{setting.lora_slots} LoRA slot{several} of rank {setting.lora_rank}")]
 
 
-def _sampler_lines(facts: Facts, setting: Setting, card: Card, known: Constants) -> list[Line]:
+def _sampler_lines(facts: Facts, setting: WorkerSettings, card: CardTraits, known: Constants) -> list[Line]:
     """Penalty counters: int32 for each request and vocabulary entry, and one bit (v1/worker/gpu/sample/penalties.py);
     logits and their copies: several float tensors of the same shape that sampling leaves in the allocator."""
     if setting.pooling:
@@ -142,13 +142,13 @@ def _sampler_lines(facts: Facts, setting: Setting, card: Card, known: Constants)
     ]
 
 
-def _activations(facts: Facts, setting: Setting, known: Constants) -> int:
+def _activations(facts: Facts, setting: WorkerSettings, known: Constants) -> int:
     width = facts.experts_per_token * facts.expert_intermediate if facts.experts_per_token else facts.intermediate
     element = 4 if facts.dtype == "float32" else 2
     return int(known.activations * setting.batched_tokens * (4 * facts.hidden + 3 * width) * element)
 
 
-def _graph_lines(facts: Facts, setting: Setting, known: Constants) -> list[Line]:
+def _graph_lines(facts: Facts, setting: WorkerSettings, known: Constants) -> list[Line]:
     """Every captured size costs the driver some memory a layer; adapters double the captures (v1/worker/gpu/
     lora_utils.py); pooling captures no whole decode step."""
     if not setting.sizes:
@@ -159,7 +159,7 @@ def _graph_lines(facts: Facts, setting: Setting, known: Constants) -> list[Line]
     return [Line("graphs", pool + captures * facts.layers * known.graph_layer, said)]
 
 
-def _cache_lines(setting: Setting, known: Constants) -> list[Line]:
+def _cache_lines(setting: WorkerSettings, known: Constants) -> list[Line]:
     if not setting.kv_dtype.startswith("fp8"):
         return []
     return [Line("fp8 cache", known.fp8, "scales and workspace of a KV cache in fp8")]

@@ -7,7 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from kit.gpu import Gpu
 from kit.output.plan_json import gpu_json
-from kit.planner.cost import HOURS, Cost, Setup
+from kit.planner.cost import (
+    HOURS,
+    Cost,
+    ServingOption,
+)
 from kit.units import size
 
 if TYPE_CHECKING:
@@ -36,7 +40,7 @@ def cost_json(found: Cost, gpu: Gpu) -> dict[str, Any]:
     }
 
 
-def _setup(setup: Setup, price: float) -> dict[str, Any]:
+def _setup(setup: ServingOption, price: float) -> dict[str, Any]:
     hour = setup.per_hour(price)
     return {
         "name": setup.name,

@@ -13,7 +13,7 @@ _SUBJECT = 18
 
 
 def lines(findings: Sequence[Finding], width: int) -> Iterator[tuple[str, str]]:
-    """(line, colour of its first word). Long findings wrap under themselves; a mend stands alone after an arrow, in
+    """(line, colour of its first word). Long findings wrap under themselves; a fix stands alone after an arrow, in
     one line, so that it can be copied."""
     for finding in findings:
         head = f"{MARKS[finding.severity]:<5} {finding.subject:<{_SUBJECT}}  "
@@ -22,8 +22,8 @@ def lines(findings: Sequence[Finding], width: int) -> Iterator[tuple[str, str]]:
         ) or [""]
         yield f"{head}{wrapped[0]}", COLOURS[finding.severity]
         yield from ((" " * len(head) + rest, "") for rest in wrapped[1:])
-        if finding.mend and finding.severity != "ok":
-            yield f"{' ' * 6}-> {finding.mend}", ""
+        if finding.fix and finding.severity != "ok":
+            yield f"{' ' * 6}-> {finding.fix}", ""
     yield "", ""
     yield summary(findings), ""
 
@@ -34,6 +34,6 @@ def summary(findings: Sequence[Finding]) -> str:
     if not counts["fail"] and not counts["warn"] and not counts["unknown"]:
         return f"all {counts['ok']} are good"
     words: dict[Severity, str] = {
-        "ok": "good", "warn": "to be aware of", "fail": "to be mended", "unknown": "unknown",
+        "ok": "good", "warn": "to be aware of", "fail": "to be fixed", "unknown": "unknown",
     }  # fmt: skip
     return ", ".join(f"{counts[severity]} {words[severity]}" for severity in words if counts[severity])

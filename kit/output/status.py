@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime
 
-from kit.status.model import Service, Status
+from kit.status.model import (
+    ServiceReport,
+    Status,
+)
 from kit.units import GIB, gib
 
 NARROW = 80
@@ -54,7 +57,7 @@ def _names(status: Status) -> str:
     return f"{words}: {', '.join(away)}" if away else words
 
 
-def _row(one: Service, now: datetime, width: int) -> str:
+def _row(one: ServiceReport, now: datetime, width: int) -> str:
     load = one.load
     return _LINE.format(
         name=one.name if len(one.name) <= width else f"{one.name[: width - 1]}…",
@@ -81,7 +84,7 @@ def _since(started: datetime | None, now: datetime) -> str:
     return f"{days}d {rest // 3600:02}h" if days else f"{rest // 3600}:{rest // 60 % 60:02}:{rest % 60:02}"
 
 
-def _memory(one: Service) -> str:
+def _memory(one: ServiceReport) -> str:
     """A bar from nothing to the bill, and both figures. A worker whose memory nobody can see shows its bill alone."""
     if one.planned is None:
         return ""
@@ -92,8 +95,8 @@ def _memory(one: Service) -> str:
     return f"{bar}{'!' if one.over else ' '}{one.held / GIB:.2f}/{one.planned / GIB:.2f}"
 
 
-def _notes(one: Service, now: datetime) -> Iterator[str]:
-    why = f"{one.cause.cause}; {one.cause.mend}" if one.cause else ""
+def _notes(one: ServiceReport, now: datetime) -> Iterator[str]:
+    why = f"{one.cause.cause}; {one.cause.fix}" if one.cause else ""
     if not why and one.last and not one.well:
         why = f"its log ends: {one.last}"
     if one.restarts:
@@ -106,7 +109,7 @@ def _notes(one: Service, now: datetime) -> Iterator[str]:
         yield f"{one.name} holds {gib(one.over)} more than planned; `monogpu-kit calibrate` measures it"
 
 
-def _restarted(one: Service, now: datetime) -> str:
+def _restarted(one: ServiceReport, now: datetime) -> str:
     times = "once" if one.restarts == 1 else f"{one.restarts} times"
     since = f" in {_span(one.made, now)}" if one.made else ""
     last = f", the last time {_span(one.started, now)} ago" if one.started and one.restarts > 1 else ""

@@ -13,7 +13,7 @@ from kit.memory.bill import Line, Plan
 from kit.planner.alternatives import Family, families
 from kit.planner.notes import remarks
 from kit.planner.plan import NoRoom, Solution, plan, reserved_for, solve
-from kit.planner.workers import Asked
+from kit.planner.workers import PlanInput
 from kit.units import MIB, gib, size, up
 
 CONTEXT_STEP = 256
@@ -29,7 +29,7 @@ class Advice:
     text: str
 
 
-def plan_or_advise(asked: Asked) -> Plan:
+def plan_or_advise(asked: PlanInput) -> Plan:
     """The plan, with what is to be said of it. Raises DoesNotFit with the bill and what would fit."""
     try:
         made = plan(asked)
@@ -38,7 +38,7 @@ def plan_or_advise(asked: Asked) -> Plan:
     return replace(made, notes=(*made.notes, *remarks(asked, made)))
 
 
-def does_not_fit(asked: Asked, solution: Solution) -> DoesNotFit:
+def does_not_fit(asked: PlanInput, solution: Solution) -> DoesNotFit:
     problems = [_tight(solution, number) for number in solution.tight]
     if solution.missing:
         problems.append(_missing(asked, solution))
@@ -46,7 +46,7 @@ def does_not_fit(asked: Asked, solution: Solution) -> DoesNotFit:
 
 
 def _tight(solution: Solution, number: int) -> Problem:
-    worker, need = solution.workers[number], solution.rung(number).need
+    worker, need = solution.workers[number], solution.candidate(number).need
     return Problem(
         f"'{worker.service}' needs at least {gib(need)}, its memory says {gib(int(worker.model.memory))}",
         f"needed: memory: {up(need, MIB) // MIB}MiB or more, or auto",
@@ -54,10 +54,10 @@ def _tight(solution: Solution, number: int) -> Problem:
     )
 
 
-def _missing(asked: Asked, solution: Solution) -> Problem:
-    number = max(range(len(solution.workers)), key=lambda n: (solution.rung(n).need, solution.workers[n].service))
+def _missing(asked: PlanInput, solution: Solution) -> Problem:
+    number = max(range(len(solution.workers)), key=lambda n: (solution.candidate(n).need, solution.workers[n].service))
     worker = solution.workers[number]
-    word = "context" if worker.model.context != "auto" and solution.rung(number).kv.tensors else "source"
+    word = "context" if worker.model.context != "auto" and solution.candidate(number).kv.tensors else "source"
     together = "" if len(solution.workers) == 1 else f", all {len(solution.workers)} workers together"
     return Problem(
         f"'{worker.service}' needs {size(solution.missing)} more than the card has{together}",
@@ -67,16 +67,16 @@ def _missing(asked: Asked, solution: Solution) -> Problem:
     )
 
 
-def bill(asked: Asked, solution: Solution) -> str:
+def bill(asked: PlanInput, solution: Solution) -> str:
     """The least bill, worker by worker, and the advice."""
     rows = [f"{line.what:<24} {gib(line.bytes):>12}  {line.why}" for line in _card_lines(asked)]
     for number, worker in enumerate(solution.workers):
-        rung = solution.rung(number)
-        kv = rung.kv.driver_bytes(rung.kv.minimum_bytes)
-        rows.append(f"{worker.service:<24} {gib(rung.need):>12}  {rung.said()}")
+        candidate = solution.candidate(number)
+        kv = candidate.kv.driver_bytes(candidate.kv.minimum_bytes)
+        rows.append(f"{worker.service:<24} {gib(candidate.need):>12}  {candidate.said()}")
         lines = [
-            *rung.lines,
-            Line("kv cache, one request", kv, f"{rung.setting.context:,} tokens x {rung.kv.token_bytes:,} B"),
+            *candidate.lines,
+            Line("kv cache, one request", kv, f"{candidate.setting.context:,} tokens x {candidate.kv.token_bytes:,} B"),
         ]
         rows += [f"  {line.what:<22} {gib(line.bytes):>12}  {line.why}" for line in lines if line.bytes]
     advised = advice(asked, solution)
@@ -86,13 +86,13 @@ def bill(asked: Asked, solution: Solution) -> str:
     return "\n".join(rows) + "\nwhat would fit (each alone):\n" + ways
 
 
-def _card_lines(asked: Asked) -> list[Line]:
+def _card_lines(asked: PlanInput) -> list[Line]:
     gpu = asked.gpu
     taken = [replace(line, bytes=-line.bytes) for line in reserved_for(asked)]
     return [Line(gpu.name, gpu.total_bytes, gpu.origin), *taken]
 
 
-def advice(asked: Asked, solution: Solution) -> tuple[Advice, ...]:
+def advice(asked: PlanInput, solution: Solution) -> tuple[Advice, ...]:
     """At most a handful of edits, the mildest first, every one of which fits."""
     found: list[Advice] = []
     for candidate in _candidates(asked, solution):
@@ -101,7 +101,7 @@ def advice(asked: Asked, solution: Solution) -> tuple[Advice, ...]:
     return tuple(found[:MOST]) + _last(asked, solution)
 
 
-def _candidates(asked: Asked, solution: Solution) -> Iterator[Advice | None]:
+def _candidates(asked: PlanInput, solution: Solution) -> Iterator[Advice | None]:
     order = sorted(
         {w.index for w in solution.workers}, key=lambda i: (-_need_of(solution, i), asked.manifest.models[i].name)
     )
@@ -117,10 +117,10 @@ def _candidates(asked: Asked, solution: Solution) -> Iterator[Advice | None]:
 
 
 def _need_of(solution: Solution, index: int) -> int:
-    return sum(solution.rung(n).need for n, w in enumerate(solution.workers) if w.index == index)
+    return sum(solution.candidate(n).need for n, w in enumerate(solution.workers) if w.index == index)
 
 
-def _loosened(asked: Asked, solution: Solution) -> Advice | None:
+def _loosened(asked: PlanInput, solution: Solution) -> Advice | None:
     """Fixed footprints that are too small, or larger than they must be, left to the plan."""
     fixed = [i for i, m in enumerate(asked.manifest.models) if m.memory != "auto" and ENGINES[m.engine].PRICED]
     return _when_fits(asked, tuple((("models", i, "memory"), "auto") for i in fixed)) if fixed else None
@@ -132,7 +132,7 @@ def _free_graphs(manifest: Manifest) -> tuple[tuple[Path, Any], ...]:
     )
 
 
-def _shorter(asked: Asked, index: int, also: tuple[tuple[Path, Any], ...]) -> Advice | None:
+def _shorter(asked: PlanInput, index: int, also: tuple[tuple[Path, Any], ...]) -> Advice | None:
     """The longest context of one model that fits, in steps of 256 tokens."""
     context = asked.manifest.models[index].context
     if context == "auto" or context <= SHORTEST:
@@ -146,7 +146,7 @@ def _shorter(asked: Asked, index: int, also: tuple[tuple[Path, Any], ...]) -> Ad
     return _said((*also, (path, tried * CONTEXT_STEP)), asked) if tried else None
 
 
-def _fewer(asked: Asked, index: int) -> Advice | None:
+def _fewer(asked: PlanInput, index: int) -> Advice | None:
     requests = asked.manifest.models[index].requests
     if requests == "auto" or requests <= 1:
         return None
@@ -155,7 +155,7 @@ def _fewer(asked: Asked, index: int) -> Advice | None:
     return _said(((path, tried),), asked) if tried else None
 
 
-def _when_fits(asked: Asked, edits: tuple[tuple[Path, Any], ...]) -> Advice | None:
+def _when_fits(asked: PlanInput, edits: tuple[tuple[Path, Any], ...]) -> Advice | None:
     return _said(edits, asked) if _fits(asked, edits) else None
 
 
@@ -169,11 +169,11 @@ def _largest(low: int, high: int, fits: Callable[[int], bool]) -> int | None:
     return low
 
 
-def _fits(asked: Asked, edits: tuple[tuple[Path, Any], ...]) -> bool:
+def _fits(asked: PlanInput, edits: tuple[tuple[Path, Any], ...]) -> bool:
     return solve(replace(asked, manifest=edit(asked.manifest, edits))).fits
 
 
-def _said(edits: tuple[tuple[Path, Any], ...], asked: Asked) -> Advice:
+def _said(edits: tuple[tuple[Path, Any], ...], asked: PlanInput) -> Advice:
     words = [f"{dotted(path)}: {value} ('{asked.manifest.models[int(path[1])].name}')" for path, value in edits]
     return Advice(edits, " and ".join(words))
 
@@ -192,7 +192,7 @@ def _folded(family: Family) -> Advice:
     return Advice((), f"{names} as LoRA adapters of '{family.base.name}', if they are fine-tunes of one base")
 
 
-def _last(asked: Asked, solution: Solution) -> tuple[Advice, ...]:
+def _last(asked: PlanInput, solution: Solution) -> tuple[Advice, ...]:
     """Models of equal shapes as adapters of one, leaving a model out, and the card that would hold all."""
     found = [_folded(family) for family in families(asked) if solve(replace(asked, manifest=family.folded)).fits]
     models = asked.manifest.models

@@ -17,10 +17,10 @@ from dataclasses import dataclass, replace
 from kit.facts.facts import Facts
 from kit.manifest.model import Adapter, Manifest, Model
 from kit.memory.bill import Plan
-from kit.memory.candidates import Rung
+from kit.memory.candidates import Candidate
 from kit.memory.lora import DEFAULT_RANK
 from kit.planner.plan import Solution, solve
-from kit.planner.workers import Asked
+from kit.planner.workers import PlanInput
 from kit.units import gib, size
 
 SWAP_BYTES_PER_SECOND = 0.55e9  # models of 5 to 6 GB came back in 5 to 15 s: the middles of both
@@ -50,13 +50,13 @@ class Swap:
     returns: float
 
 
-def families(asked: Asked) -> tuple[Family, ...]:
+def families(asked: PlanInput) -> tuple[Family, ...]:
     """Every group of vLLM models of equal shapes, and what folding it saves."""
     found = [_family(asked, group) for group in _groups(asked)]
     return tuple(family for family in found if family.saving > 0)
 
 
-def fold_all(asked: Asked) -> Asked:
+def fold_all(asked: PlanInput) -> PlanInput:
     """The manifest with every family folded."""
     for family in families(asked):
         asked = replace(asked, manifest=fold(asked.manifest, family.base, family.others))
@@ -75,18 +75,18 @@ def fold(manifest: Manifest, base: Model, others: Sequence[Model]) -> Manifest:
     return manifest.model_copy(update={"models": tuple(models)})
 
 
-def swaps(asked: Asked) -> tuple[Swap, ...]:
+def swaps(asked: PlanInput) -> tuple[Swap, ...]:
     """Every model of vLLM's, in the manifest's order; other engines swap by themselves."""
     solution = solve(asked)
-    standing = [(worker, solution.rung(number)) for number, worker in enumerate(solution.workers)]
+    standing = [(worker, solution.candidate(number)) for number, worker in enumerate(solution.workers)]
     return tuple(
-        _swap(model.name, [rung for worker, rung in standing if worker.index == index], solution.usable)
+        _swap(model.name, [candidate for worker, candidate in standing if worker.index == index], solution.usable)
         for index, model in enumerate(asked.manifest.models)
         if model.engine == "vllm"
     )
 
 
-def remarks(asked: Asked, made: Plan) -> tuple[str, ...]:
+def remarks(asked: PlanInput, made: Plan) -> tuple[str, ...]:
     """What `plan` says of both."""
     return (*(said(family) for family in families(asked)), *_of_swaps(asked, made))
 
@@ -102,7 +102,7 @@ def said(family: Family) -> str:
     )
 
 
-def _groups(asked: Asked) -> list[list[Model]]:
+def _groups(asked: PlanInput) -> list[list[Model]]:
     """Models that one worker could serve: equal shapes, image and arguments; one that has adapters comes first."""
     groups: dict[object, list[Model]] = {}
     for model in asked.manifest.models:
@@ -120,7 +120,7 @@ def _shape(facts: Facts) -> tuple[object, ...]:
     )  # fmt: skip
 
 
-def _family(asked: Asked, group: Sequence[Model]) -> Family:
+def _family(asked: PlanInput, group: Sequence[Model]) -> Family:
     base, *others = group
     folded = fold(asked.manifest, base, others)
     saving = _rest(solve(asked)) - _rest(solve(replace(asked, manifest=folded)))
@@ -128,17 +128,17 @@ def _family(asked: Asked, group: Sequence[Model]) -> Family:
 
 
 def _rest(solution: Solution) -> int:
-    return sum(solution.rung(number).rest for number in range(len(solution.workers)))
+    return sum(solution.candidate(number).rest for number in range(len(solution.workers)))
 
 
-def _swap(name: str, rungs: Sequence[Rung], usable: int) -> Swap:
-    total = sum(rung.need for rung in rungs)
-    weights = sum(line.bytes for rung in rungs for line in rung.lines if line.what == "weights")
+def _swap(name: str, candidates: Sequence[Candidate], usable: int) -> Swap:
+    total = sum(candidate.need for candidate in candidates)
+    weights = sum(line.bytes for candidate in candidates for line in candidate.lines if line.what == "weights")
     seconds = max(weights / SWAP_BYTES_PER_SECOND, 1.0)
     return Swap(name, total, total / usable, seconds, total / usable * 3600 / seconds)
 
 
-def _of_swaps(asked: Asked, made: Plan) -> tuple[str, ...]:
+def _of_swaps(asked: PlanInput, made: Plan) -> tuple[str, ...]:
     """Only where something was given up, and doing without one model would give it back: the smallest such."""
     if len(made.manifest.models) < 2 or not any(share.gave_up for share in made.shares):
         return ()
@@ -153,7 +153,7 @@ def _of_swaps(asked: Asked, made: Plan) -> tuple[str, ...]:
     )
 
 
-def _gives_back(asked: Asked, name: str) -> bool:
+def _gives_back(asked: PlanInput, name: str) -> bool:
     rest = tuple(model for model in asked.manifest.models if model.name != name)
     alone = solve(replace(asked, manifest=asked.manifest.model_copy(update={"models": rest})))
     return alone.fits and not any(alone.chosen)

@@ -14,13 +14,13 @@ from kit.manifest.model import Manifest, Model
 from kit.memory.lora import DEFAULT_RANK
 from kit.planner.alternatives import Swap, families, fold_all, swaps
 from kit.planner.plan import Solution, solve
-from kit.planner.workers import Asked
+from kit.planner.workers import PlanInput
 
 HOURS = 730  # in a month: 365 x 24 / 12
 
 
 @dataclass(frozen=True)
-class Setup:
+class ServingOption:
     """One way to serve the names on `cards` cards of `card_bytes`; `bytes` is what their workers need at least. None
     for cards when some model fits on none; `note` says what else is to be known."""
 
@@ -46,11 +46,11 @@ class Cost:
 
     price: float
     names: tuple[str, ...]
-    setups: tuple[Setup, ...]
+    setups: tuple[ServingOption, ...]
     swaps: tuple[Swap, ...]
 
 
-def cost(asked: Asked, price: float) -> Cost:
+def cost(asked: PlanInput, price: float) -> Cost:
     """All rows for `asked`. Raises what `solve` raises."""
     whole = replace(asked, manifest=unfolded(asked.manifest))
     names = tuple(model.name for model in whole.manifest.models)
@@ -64,7 +64,7 @@ def unfolded(manifest: Manifest) -> Manifest:
     return manifest.model_copy(update={"models": models})
 
 
-def _setups(asked: Asked, whole: Asked) -> Iterable[Setup]:
+def _setups(asked: PlanInput, whole: PlanInput) -> Iterable[ServingOption]:
     yield _each(whole)
     yield _shared("cards shared", whole, "")
     if any(model.adapters for model in asked.manifest.models):
@@ -74,23 +74,25 @@ def _setups(asked: Asked, whole: Asked) -> Iterable[Setup]:
         yield _shared("one base, adapters", fold_all(asked), note)
 
 
-def _each(asked: Asked) -> Setup:
+def _each(asked: PlanInput) -> ServingOption:
     """A card for every worker."""
     alone = [(model, solve(_only(asked, (_one(model),)))) for model in asked.manifest.models]
     needs = sum(_need(solution) * model.replicas for model, solution in alone)
     too_large = [model.name for model, solution in alone if not solution.fits]
     cards = None if too_large else sum(model.replicas for model in asked.manifest.models)
     note = f"{', '.join(too_large)}: too large for the card" if too_large else ""
-    return Setup("a card each", cards, needs, asked.gpu.total_bytes, note)
+    return ServingOption("a card each", cards, needs, asked.gpu.total_bytes, note)
 
 
-def _shared(name: str, asked: Asked, note: str) -> Setup:
+def _shared(name: str, asked: PlanInput, note: str) -> ServingOption:
     cards = packed(asked)
     needs = sum(_need(solve(_only(asked, (model,)))) for model in asked.manifest.models)
-    return Setup(name, len(cards) if cards else None, needs, asked.gpu.total_bytes, note if cards else "does not fit")
+    return ServingOption(
+        name, len(cards) if cards else None, needs, asked.gpu.total_bytes, note if cards else "does not fit"
+    )
 
 
-def packed(asked: Asked) -> tuple[tuple[str, ...], ...]:
+def packed(asked: PlanInput) -> tuple[tuple[str, ...], ...]:
     """The names on each card; () when some model fits on none."""
     needs = {model.name: _need(solve(_only(asked, (model,)))) for model in asked.manifest.models}
     cards: list[tuple[Model, ...]] = []
@@ -105,7 +107,7 @@ def packed(asked: Asked) -> tuple[tuple[str, ...], ...]:
     return tuple(tuple(model.name for model in card) for card in cards)
 
 
-def _only(asked: Asked, models: tuple[Model, ...]) -> Asked:
+def _only(asked: PlanInput, models: tuple[Model, ...]) -> PlanInput:
     return replace(asked, manifest=asked.manifest.model_copy(update={"models": models}))
 
 
@@ -114,4 +116,4 @@ def _one(model: Model) -> Model:
 
 
 def _need(solution: Solution) -> int:
-    return sum(solution.rung(number).need for number in range(len(solution.workers)))
+    return sum(solution.candidate(number).need for number in range(len(solution.workers)))

@@ -23,7 +23,7 @@ AGAIN = "`monogpu-kit calibrate` measures again; or remove monogpu.lock.yaml"
 
 
 @dataclass(frozen=True)
-class Card:
+class CardIdentity:
     """The card it was measured on."""
 
     name: str
@@ -35,7 +35,7 @@ class Card:
 
 @dataclass(frozen=True)
 class Locked:
-    """One worker, measured alone. `setting` is its rung in words; `rest_bytes` and `loaded_bytes` are the driver's
+    """One worker, measured alone. `setting` is its candidate in words; `rest_bytes` and `loaded_bytes` are the driver's
     figures for its processes once started and after a burst of load, KV cache included; `kv_driver_bytes` is that
     cache as allocated. What the log did not say is None."""
 
@@ -65,12 +65,12 @@ class Locked:
 class Lock:
     """A whole file. `workers` is by service."""
 
-    card: Card
+    card: CardIdentity
     workers: Mapping[str, Locked]
 
 
-def card_of(gpu: Gpu) -> Card:
-    return Card(gpu.name, gpu.uuid, gpu.total_bytes, gpu.driver, gpu.compute_capability)
+def card_of(gpu: Gpu) -> CardIdentity:
+    return CardIdentity(gpu.name, gpu.uuid, gpu.total_bytes, gpu.driver, gpu.compute_capability)
 
 
 def to_text(lock: Lock) -> str:
@@ -89,7 +89,7 @@ def from_text(text: str, file: str) -> Lock:
     document = load(text, file).sound()
     data = document.data
     try:
-        card = Card(**data["card"])
+        card = CardIdentity(**data["card"])
         workers = {name: _locked(entry) for name, entry in data["workers"].items()}
     except (TypeError, KeyError, AttributeError) as error:
         raise ManifestError(_broken(document, error)) from None
@@ -109,7 +109,7 @@ def _broken(document: Document, error: Exception) -> Problem:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class WorkerIdentity:
     """What a worker will be run as: compared with what was measured."""
 
     image: str
@@ -118,7 +118,7 @@ class Wanted:
     adapters: tuple[str, ...]
 
 
-def measured(lock: Lock, gpu: Gpu, wanted: Mapping[str, Wanted]) -> dict[str, Measured]:
+def measured(lock: Lock, gpu: Gpu, wanted: Mapping[str, WorkerIdentity]) -> dict[str, Measured]:
     """Service -> what the plan may use. Workers that were never measured are left to the formulas. Raises
     ManifestError for a lock of another card or driver, and for a worker measured with another image or flags."""
     problems = list(_other_card(lock.card, gpu))
@@ -131,7 +131,7 @@ def measured(lock: Lock, gpu: Gpu, wanted: Mapping[str, Wanted]) -> dict[str, Me
     return {service: _measured(worker, lock.card) for service, worker in known.items()}
 
 
-def _measured(worker: Locked, card: Card) -> Measured:
+def _measured(worker: Locked, card: CardIdentity) -> Measured:
     engine = f"vLLM {worker.vllm}" if worker.vllm else worker.image
     return Measured(
         setting=worker.setting,
@@ -141,7 +141,7 @@ def _measured(worker: Locked, card: Card) -> Measured:
     )
 
 
-def _other_card(card: Card, gpu: Gpu) -> list[Problem]:
+def _other_card(card: CardIdentity, gpu: Gpu) -> list[Problem]:
     if gpu.kind == "host":
         return [Problem("monogpu.lock.yaml was measured on a card, and this manifest serves on the CPU", AGAIN)]
     if (card.name, card.total_bytes) != (gpu.name, gpu.total_bytes):
@@ -155,7 +155,7 @@ def _other_card(card: Card, gpu: Gpu) -> list[Problem]:
     return []
 
 
-def _other_worker(service: str, worker: Locked, want: Wanted) -> list[Problem]:
+def _other_worker(service: str, worker: Locked, want: WorkerIdentity) -> list[Problem]:
     found = []
     for word in ("image", "source", "args", "adapters"):
         was, now = getattr(worker, word), getattr(want, word)

@@ -6,11 +6,11 @@ from __future__ import annotations
 from kit.engines import pooling
 from kit.memory.bill import Plan
 from kit.planner import adapter_compat, alternatives
-from kit.planner.workers import Asked
+from kit.planner.workers import PlanInput
 from kit.routers import haproxy
 
 
-def remarks(asked: Asked, made: Plan) -> tuple[str, ...]:
+def remarks(asked: PlanInput, made: Plan) -> tuple[str, ...]:
     """Every remark on a plan, in the manifest's order, choices last."""
     pairs = adapter_compat.pairs(asked.manifest, asked.facts, asked.adapters)
     of_tasks = (pooling.remark(m, asked.facts[m.source]) for m in asked.manifest.models if m.source in asked.facts)

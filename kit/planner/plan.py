@@ -1,9 +1,9 @@
 """Manifest, facts and card -> Plan, or DoesNotFit with the bill and what would fit. Pure.
 
 Theory. The card's bytes are a budget: total, less what others hold and a margin. Every worker has a price list of
-rungs, best first (pricing/ladder.py). Each rung costs a fixed amount (weights, buffers, graphs, context) and the least
-KV cache that serves one request. All workers start on their best rung; while the sum is over budget, one step down is
-taken, always in the same order whatever the budget: so more memory never costs a rung. What is left over is given to
+candidates, best first (pricing/ladder.py). Each candidate costs a fixed amount (weights, buffers, graphs, context) and the least
+KV cache that serves one request. All workers start on their best candidate; while the sum is over budget, one step down is
+taken, always in the same order whatever the budget: so more memory never costs a candidate. What is left over is given to
 KV caches by `weight`, each capped at what its `requests` of full `context` could ever use.
 """
 
@@ -18,15 +18,23 @@ from kit.engines import ENGINES
 from kit.errors import ManifestError, ModelFilesError, Problem
 from kit.gpu import Gpu
 from kit.memory.bill import Line, Plan, Share
-from kit.memory.candidates import Rung, Worker, gave_up, steps
+from kit.memory.candidates import (
+    Candidate,
+    Worker,
+    gave_up,
+    steps,
+)
 from kit.memory.reserved import reserved
 from kit.planner.adapter_compat import misfits, pairs
-from kit.planner.workers import Asked, workers_of
+from kit.planner.workers import (
+    PlanInput,
+    workers_of,
+)
 
 
 @dataclass(frozen=True)
 class Solution:
-    """The rung each worker stands on; `missing` bytes lack for the least needs; `tight` are the workers whose fixed
+    """The candidate each worker stands on; `missing` bytes lack for the least needs; `tight` are the workers whose fixed
     `memory` does not hold their least."""
 
     workers: tuple[Worker, ...]
@@ -39,8 +47,8 @@ class Solution:
     def fits(self) -> bool:
         return not self.missing and not self.tight
 
-    def rung(self, number: int) -> Rung:
-        return self.workers[number].rungs[self.chosen[number]]
+    def candidate(self, number: int) -> Candidate:
+        return self.workers[number].candidates[self.chosen[number]]
 
 
 class NoRoom(Exception):
@@ -51,7 +59,7 @@ class NoRoom(Exception):
         super().__init__()
 
 
-def plan(asked: Asked) -> Plan:
+def plan(asked: PlanInput) -> Plan:
     """The bill. Raises ModelFilesError (an adapter of another base, or of a kind that vLLM does not serve),
     ManifestError (a value that no card could serve) and NoRoom."""
     strange = [problem for pair in pairs(asked.manifest, asked.facts, asked.adapters) for problem in misfits(pair)]
@@ -82,8 +90,8 @@ def _refuse_unpinned(shares: Sequence[Share]) -> None:
         raise ManifestError(Problem(what, "needed: start: sequential", path=("start",)))
 
 
-def solve(asked: Asked) -> Solution:
-    """Stand every worker on the best rungs that fit together."""
+def solve(asked: PlanInput) -> Solution:
+    """Stand every worker on the best candidates that fit together."""
     workers = workers_of(asked)
     usable = asked.gpu.total_bytes - sum(line.bytes for line in reserved_for(asked))
     chosen = [_first_within(worker) for worker in workers]
@@ -92,49 +100,51 @@ def solve(asked: Asked) -> Solution:
         if total <= usable:
             break
         worker = workers[step.worker]
-        if worker.model.memory != "auto" or step.rung <= chosen[step.worker]:
+        if worker.model.memory != "auto" or step.candidate <= chosen[step.worker]:
             continue
-        total += _price(worker, step.rung) - _price(worker, chosen[step.worker])
-        chosen[step.worker] = step.rung
-    tight = tuple(n for n, worker in enumerate(workers) if worker.rungs[chosen[n]].need > _price(worker, chosen[n]))
+        total += _price(worker, step.candidate) - _price(worker, chosen[step.worker])
+        chosen[step.worker] = step.candidate
+    tight = tuple(
+        n for n, worker in enumerate(workers) if worker.candidates[chosen[n]].need > _price(worker, chosen[n])
+    )
     return Solution(workers, tuple(chosen), usable, max(total - usable, 0), tight)
 
 
-def reserved_for(asked: Asked) -> tuple[Line, ...]:
+def reserved_for(asked: PlanInput) -> tuple[Line, ...]:
     """What of the card is not the workers'."""
     wish = asked.manifest.gpu
     return reserved(asked.gpu, wish.reserve, wish.mps)
 
 
-def _price(worker: Worker, rung: int) -> int:
+def _price(worker: Worker, candidate: int) -> int:
     """What a worker takes at least; a footprint that the manifest fixes is taken whole."""
     memory = worker.model.memory
-    return worker.rungs[rung].need if memory == "auto" else memory
+    return worker.candidates[candidate].need if memory == "auto" else memory
 
 
 def _first_within(worker: Worker) -> int:
-    """The best rung within a footprint that the manifest fixes; the cheapest when none is."""
+    """The best candidate within a footprint that the manifest fixes; the cheapest when none is."""
     memory = worker.model.memory
     if memory == "auto":
         return 0
-    fitting = [n for n, rung in enumerate(worker.rungs) if rung.need <= memory]
-    return fitting[0] if fitting else len(worker.rungs) - 1
+    fitting = [n for n, candidate in enumerate(worker.candidates) if candidate.need <= memory]
+    return fitting[0] if fitting else len(worker.candidates) - 1
 
 
 def share_out(solution: Solution) -> list[int]:
     """KV budgets in driver bytes, one a worker: its least, and its part of what is left over, by weight, up to what is
     useful. What one cannot use goes to the others. The order of the models does not matter."""
     workers = solution.workers
-    least = [solution.rung(n).kv.driver_bytes(solution.rung(n).kv.minimum_bytes) for n in range(len(workers))]
+    least = [solution.candidate(n).kv.driver_bytes(solution.candidate(n).kv.minimum_bytes) for n in range(len(workers))]
     budgets = list(least)
     for n, worker in enumerate(workers):
         if worker.model.memory != "auto":
-            budgets[n] = worker.model.memory - solution.rung(n).rest
+            budgets[n] = worker.model.memory - solution.candidate(n).rest
     left = solution.usable - sum(_price(w, solution.chosen[n]) for n, w in enumerate(workers))
     room = {
-        n: _useful(solution.rung(n)) - least[n]
+        n: _useful(solution.candidate(n)) - least[n]
         for n, worker in enumerate(workers)
-        if worker.model.memory == "auto" and solution.rung(n).kv.tensors
+        if worker.model.memory == "auto" and solution.candidate(n).kv.tensors
     }
     order = sorted(room, key=lambda n: (room[n] / workers[n].model.weight, workers[n].service))
     weights = list(accumulate(workers[n].model.weight for n in reversed(order)))  # of those who still wait, last first
@@ -145,17 +155,17 @@ def share_out(solution: Solution) -> list[int]:
     return budgets
 
 
-def _useful(rung: Rung) -> int:
-    return rung.kv.driver_bytes(rung.kv.useful_bytes(rung.setting.requests))
+def _useful(candidate: Candidate) -> int:
+    return candidate.kv.driver_bytes(candidate.kv.useful_bytes(candidate.setting.requests))
 
 
-def _share(asked: Asked, solution: Solution, number: int, budget: int) -> Share:
-    worker, rung = solution.workers[number], solution.rung(number)
-    cap = rung.kv.useful_bytes(rung.setting.requests)
-    kv_bytes = rung.kv.largest_within(budget)
+def _share(asked: PlanInput, solution: Solution, number: int, budget: int) -> Share:
+    worker, candidate = solution.workers[number], solution.candidate(number)
+    cap = candidate.kv.useful_bytes(candidate.setting.requests)
+    kv_bytes = candidate.kv.largest_within(budget)
     if worker.model.memory == "auto":
         kv_bytes = min(kv_bytes, cap)
-    lines = (*rung.lines, *_kv_lines(rung, kv_bytes))
+    lines = (*candidate.lines, *_kv_lines(candidate, kv_bytes))
     total = sum(line.bytes for line in lines)
     return Share(
         model=worker.model,
@@ -164,27 +174,27 @@ def _share(asked: Asked, solution: Solution, number: int, budget: int) -> Share:
         replica=worker.replica,
         lines=lines,
         kv_bytes=kv_bytes,
-        kv_tokens=rung.kv.tokens(kv_bytes),
-        concurrency=rung.kv.concurrency(kv_bytes),
-        context=rung.setting.context,
-        requests=rung.setting.requests,
-        batched_tokens=rung.setting.batched_tokens,
-        graphs=rung.graphs,
-        capture_sizes=rung.setting.sizes,
+        kv_tokens=candidate.kv.tokens(kv_bytes),
+        concurrency=candidate.kv.concurrency(kv_bytes),
+        context=candidate.setting.context,
+        requests=candidate.setting.requests,
+        batched_tokens=candidate.setting.batched_tokens,
+        graphs=candidate.graphs,
+        capture_sizes=candidate.setting.sizes,
         utilization=_gate(asked.gpu, lines, total) if worker.facts else None,
         gave_up=gave_up(worker, solution.chosen[number]),
-        lora_rank=rung.setting.lora_rank,
-        start_seconds=_start_seconds(rung),
+        lora_rank=candidate.setting.lora_rank,
+        start_seconds=_start_seconds(candidate),
     )
 
 
-def _kv_lines(rung: Rung, kv_bytes: int) -> tuple[Line, ...]:
-    kv = rung.kv
+def _kv_lines(candidate: Candidate, kv_bytes: int) -> tuple[Line, ...]:
+    kv = candidate.kv
     if not kv.tensors:
         return ()
     blocks = f"{kv_bytes // kv.block_bytes:,} blocks of {kv.block_tokens}"
     said = f"{kv.tokens(kv_bytes):,} tokens x {kv.token_bytes:,} B; {blocks}"
-    waste = kv.driver_bytes(kv_bytes) - kv_bytes if not rung.setting.host else 0
+    waste = kv.driver_bytes(kv_bytes) - kv_bytes if not candidate.setting.host else 0
     lines = [Line("kv cache", kv_bytes, said)]
     if waste:
         lines.append(Line("kv rounding", waste, f"{kv.tensors} tensors, each in whole 2 MiB segments"))
@@ -200,13 +210,13 @@ def _gate(gpu: Gpu, lines: Sequence[Line], total: int) -> str | None:
     return f"{max(floor(asked / gpu.total_bytes * 10_000), 1) / 10_000:.4f}"
 
 
-def _start_seconds(rung: Rung) -> int:
+def _start_seconds(candidate: Candidate) -> int:
     """How long a start may take before it counts as failed: a cold page cache, compilation, and loading at 100 MB/s.
     Measured cold starts: up to 150 s for three at once on an H200 (gpu), 60 s on two old cores (cpu)."""
-    weights = sum(line.bytes for line in rung.lines if line.what == "weights")
-    return 300 + int(weights / 100e6) + (300 if rung.setting.sizes else 0)
+    weights = sum(line.bytes for line in candidate.lines if line.what == "weights")
+    return 300 + int(weights / 100e6) + (300 if candidate.setting.sizes else 0)
 
 
-def _notes(asked: Asked) -> tuple[str, ...]:
+def _notes(asked: PlanInput) -> tuple[str, ...]:
     said = ((model.name, ENGINES[model.engine].NOTE) for model in asked.manifest.models)
     return (*asked.gpu.assumed, *(f"{name}: {note}" for name, note in said if note))

@@ -11,7 +11,11 @@ from kit.facts.facts import AdapterFacts, Facts
 from kit.gpu import Gpu
 from kit.manifest.model import Manifest, Model
 from kit.memory.bill import Line
-from kit.memory.candidates import Rung, Wish, Worker
+from kit.memory.candidates import (
+    Candidate,
+    Worker,
+    WorkerRequest,
+)
 from kit.memory.flags import read_flags
 from kit.memory.worker import Measured
 
@@ -19,7 +23,7 @@ EXACT = ("weights", "sampler")
 
 
 @dataclass(frozen=True)
-class Asked:
+class PlanInput:
     """Everything a plan is made from. `facts` and `adapters` are keyed by source text, `locks` by service,
     `images` by model name: the image it will run in. Models of engines that read no facts have none."""
 
@@ -31,7 +35,7 @@ class Asked:
     images: Mapping[str, str] = field(default_factory=dict)
 
 
-def workers_of(asked: Asked) -> tuple[Worker, ...]:
+def workers_of(asked: PlanInput) -> tuple[Worker, ...]:
     """One worker a replica, in the manifest's order. Raises ManifestError with every value no card could serve."""
     problems: list[Problem] = []
     made: list[Worker] = []
@@ -50,10 +54,10 @@ def workers_of(asked: Asked) -> tuple[Worker, ...]:
     return tuple(made)
 
 
-def _replicas(asked: Asked, index: int, model: Model, facts: Facts | None) -> list[Worker]:
+def _replicas(asked: PlanInput, index: int, model: Model, facts: Facts | None) -> list[Worker]:
     rank = max((asked.adapters[a.source].rank for a in model.adapters if a.source in asked.adapters), default=16)
     image = asked.images.get(model.name, "")
-    made = ENGINES[model.engine].price(Wish(model, facts, asked.gpu, image, rank if model.adapters else 0))
+    made = ENGINES[model.engine].price(WorkerRequest(model, facts, asked.gpu, image, rank if model.adapters else 0))
     return [
         Worker(name, index, n, model, facts, _locked(made, asked.locks.get(name), index))
         for n, name in enumerate(services_of(model))
@@ -65,14 +69,14 @@ def services_of(model: Model) -> list[str]:
     return [model.name, *(f"{model.name}-{n}" for n in range(2, model.replicas + 1))]
 
 
-def _locked(made: tuple[Rung, ...], lock: Measured | None, index: int) -> tuple[Rung, ...]:
-    """A measured worker is priced by its measurement, on the one rung that was measured. The lines that are exact stay
+def _locked(made: tuple[Candidate, ...], lock: Measured | None, index: int) -> tuple[Candidate, ...]:
+    """A measured worker is priced by its measurement, on the one candidate that was measured. The lines that are exact stay
     as they are; one line says what the rest was measured to be."""
     if lock is None:
         return made
-    for rung in made:
-        if rung.said() == lock.setting:
-            return (replace(rung, lines=_measured_lines(rung, lock)),)
+    for candidate in made:
+        if candidate.said() == lock.setting:
+            return (replace(candidate, lines=_measured_lines(candidate, lock)),)
     raise ManifestError(
         Problem(
             f"monogpu.lock.yaml was measured with {lock.setting}, and the manifest says {made[0].said()}",
@@ -82,9 +86,9 @@ def _locked(made: tuple[Rung, ...], lock: Measured | None, index: int) -> tuple[
     )
 
 
-def _measured_lines(rung: Rung, lock: Measured) -> tuple[Line, ...]:
+def _measured_lines(candidate: Candidate, lock: Measured) -> tuple[Line, ...]:
     context = Line("context", lock.context_bytes, "one CUDA context; part of what was measured")
-    exact = [line for line in rung.lines if line.what in EXACT]
+    exact = [line for line in candidate.lines if line.what in EXACT]
     rest = lock.rest_bytes - lock.context_bytes - sum(line.bytes for line in exact)
     if rest < 0:
         return (Line("measured", lock.rest_bytes - lock.context_bytes, lock.why), context)
@@ -92,7 +96,7 @@ def _measured_lines(rung: Rung, lock: Measured) -> tuple[Line, ...]:
 
 
 def _impossible(index: int, model: Model, facts: Facts) -> list[Problem]:
-    """What no memory mends: a context beyond the model's own, a task it cannot do."""
+    """What no memory fixes: a context beyond the model's own, a task it cannot do."""
     found: list[Problem] = []
     if model.context != "auto" and facts.max_position and model.context > facts.max_position:
         found.append(

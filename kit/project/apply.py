@@ -34,7 +34,7 @@ ENDING = ("replace", "restart", "remove", "stop")  # verbs after which a contain
 
 
 @dataclass(frozen=True)
-class Session:
+class ApplyContext:
     """What one `up` works with."""
 
     output: Output
@@ -47,8 +47,8 @@ def run(
     output: Output, file: Path, gpu: str | None, verify: bool, timeout: float, dry_run: bool, prune: bool = False
 ) -> int:
     project = read_project(file)
-    session = Session(output, project, up.connect(os.environ), gpu)
-    drain.mend(project.folder)
+    session = ApplyContext(output, project, up.connect(os.environ), gpu)
+    drain.restore(project.folder)
     printed = _to_print(session)
     walk, operations = up.decide(project.folder, session.client, os.environ, printed=printed, prune=prune)
     spec = walk.project
@@ -82,7 +82,7 @@ def run(
 
 def pending(output: Output, project: Project, client: DockerClient) -> tuple[Operation, ...]:
     """What `up` would begin or end now. Nothing is changed."""
-    printed = _to_print(Session(output, project, client, None))
+    printed = _to_print(ApplyContext(output, project, client, None))
     _, operations = up.decide(project.folder, client, os.environ, printed=printed)
     return tuple(one for one in operations if one.verb in (*STARTING, *ENDING))
 
@@ -93,7 +93,7 @@ def _done(output: Output, report: dict[str, Any], code: int) -> int:
     return code
 
 
-def _to_print(session: Session) -> Rendered | None:
+def _to_print(session: ApplyContext) -> Rendered | None:
     """What must be written first: where there is no compose file, or the manifest changed since it was printed."""
     project, path = session.project, session.project.folder / COMPOSE
     existing = read_text(path)
@@ -122,7 +122,7 @@ def promises(spec: ProjectSpec) -> tuple[Promise, ...]:
     )
 
 
-def _admit(session: Session, spec: ProjectSpec, operations: Sequence[Operation]) -> Gpu | None:
+def _admit(session: ApplyContext, spec: ProjectSpec, operations: Sequence[Operation]) -> Gpu | None:
     """The card, once it was asked and has room for what will start; None for the host's memory."""
     made = promises(spec)
     if session.project.manifest.gpu.device == "none" or not made:
@@ -141,7 +141,7 @@ def _admit(session: Session, spec: ProjectSpec, operations: Sequence[Operation])
     return gpu
 
 
-def _room(session: Session, spec: ProjectSpec, card: Gpu | None) -> Callable[[ServiceSpec], str]:
+def _room(session: ApplyContext, spec: ProjectSpec, card: Gpu | None) -> Callable[[ServiceSpec], str]:
     """What the card lacks for a service, asked at that moment."""
     needed = {promise.service: promise.bytes for promise in promises(spec)} if card else {}
 
@@ -153,12 +153,12 @@ def _room(session: Session, spec: ProjectSpec, card: Gpu | None) -> Callable[[Se
     return lacks
 
 
-def _pids(session: Session, project: str, services: set[str] | None = None) -> dict[str, list[int]]:
+def _pids(session: ApplyContext, project: str, services: set[str] | None = None) -> dict[str, list[int]]:
     """Service -> the host's pids of its processes."""
     return inside.pids(session.client, project, services)
 
 
-def _footprints(session: Session, spec: ProjectSpec, card: Gpu | None) -> tuple[Footprint, ...]:
+def _footprints(session: ApplyContext, spec: ProjectSpec, card: Gpu | None) -> tuple[Footprint, ...]:
     if card is None:
         return ()
     planned = {promise.service: promise.bytes for promise in promises(spec)}
@@ -183,7 +183,7 @@ def changes(operations: Sequence[Operation]) -> list[str]:
     return [f"{op.verb:<{wide}}  {op.name:<{names}}  {op.cause}" for op in operations]
 
 
-def _dry_run(session: Session, spec: ProjectSpec, operations: Sequence[Operation]) -> int:
+def _dry_run(session: ApplyContext, spec: ProjectSpec, operations: Sequence[Operation]) -> int:
     if session.output.as_json:
         listed = [{"verb": op.verb, "name": op.name, "cause": op.cause} for op in operations]
         session.output.json({"project": spec.name, "operations": listed})

@@ -20,8 +20,15 @@ from kit.manifest.parse import parse
 from kit.manifest.yaml_document import Document, load_bytes
 from kit.memory.bill import Plan
 from kit.memory.worker import Measured
-from kit.planner.lockfile import Wanted, from_text, measured
-from kit.planner.workers import Asked, services_of
+from kit.planner.lockfile import (
+    WorkerIdentity,
+    from_text,
+    measured,
+)
+from kit.planner.workers import (
+    PlanInput,
+    services_of,
+)
 from kit.project.files import read_text
 
 LIVE = "live"
@@ -98,12 +105,12 @@ def _host(project: Project, asked: str | None) -> Gpu:
     return ask_host() if is_live(project, asked) or wish is None else cards.host(wish, wish, "gpu.memory")
 
 
-def gather(project: Project, gpu: Gpu, locks: bool = True) -> Asked:
+def gather(project: Project, gpu: Gpu, locks: bool = True) -> PlanInput:
     """Everything a plan needs; without `locks`, formulas alone price the workers. Raises ModelFilesError with every
     source that cannot be read, each at its line."""
     facts, adapters = facts_of(project), adapters_of(project)
     images = {model.name: image_of(model, gpu) for model in project.manifest.models}
-    return Asked(project.manifest, facts, gpu, adapters, _locks(project, gpu, images) if locks else {}, images)
+    return PlanInput(project.manifest, facts, gpu, adapters, _locks(project, gpu, images) if locks else {}, images)
 
 
 def _locks(project: Project, gpu: Gpu, images: Mapping[str, str]) -> dict[str, Measured]:
@@ -114,10 +121,10 @@ def _locks(project: Project, gpu: Gpu, images: Mapping[str, str]) -> dict[str, M
     return measured(from_text(text, LOCK), gpu, wanted(project.manifest, images))
 
 
-def wanted(manifest: Manifest, images: Mapping[str, str]) -> dict[str, Wanted]:
+def wanted(manifest: Manifest, images: Mapping[str, str]) -> dict[str, WorkerIdentity]:
     """Service -> what its worker is run as."""
     return {
-        service: Wanted(images[m.name], m.source, m.args, tuple(f"{a.name}={a.source}" for a in m.adapters))
+        service: WorkerIdentity(images[m.name], m.source, m.args, tuple(f"{a.name}={a.source}" for a in m.adapters))
         for m in manifest.models
         for service in services_of(m)
     }

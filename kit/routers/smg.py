@@ -15,7 +15,7 @@ import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from kit.manifest.model import Router
+from kit.manifest.model import RouterConfig
 from kit.memory.bill import Plan
 from kit.stack.labels import ROLE
 from kit.stack.model import (
@@ -116,7 +116,7 @@ def listing(workers: Iterable[Mapping[str, str]]) -> str:
     return f'{{\n  "version": 1,\n  "workers": {listed}\n}}\n'
 
 
-def _comment(wish: Router) -> tuple[str, ...]:
+def _comment(wish: RouterConfig) -> tuple[str, ...]:
     holder = f"${wish.api_key}" if wish.api_key else wish.api_key_file
     reach = f"with the key that {holder} holds" if holder else "without a key"
     told = ("Without the key it serves nothing; it tells the names (/v1/models) and counters (/engine_metrics).",)
@@ -126,12 +126,12 @@ def _comment(wish: Router) -> tuple[str, ...]:
     )
 
 
-def _source(wish: Router) -> str:
+def _source(wish: RouterConfig) -> str:
     """Where launch.py takes the clients' key from."""
     return "env" if wish.api_key else "file" if wish.api_key_file else "open"
 
 
-def _mounts(wish: Router) -> tuple[Mount, ...]:
+def _mounts(wish: RouterConfig) -> tuple[Mount, ...]:
     """A key in a file is mounted, as Compose's own file secrets are: `docker inspect` shows its path alone."""
     key = (Mount("bind", wish.api_key_file, KEY_FILE, read_only=True),) if wish.api_key_file else ()
     folder = Mount("bind", f"./{FOLDER}", "/etc/smg", read_only=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kit.gpu import Gpu
-from kit.manifest.model import Router
+from kit.manifest.model import RouterConfig
 from kit.memory.bill import Line, Plan, Share
 from kit.units import gib, size
 
@@ -18,7 +18,7 @@ was edited by hand is not overwritten without --force.
   docker compose down            stop it"""
 
 
-def endpoint(router: Router) -> str:
+def endpoint(router: RouterConfig) -> str:
     """The address that clients on this machine use."""
     host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(router.bind, router.bind)
     return f"http://{f'[{host}]' if ':' in host and not host.startswith('[') else host}:{router.port}"

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from kit.compose import exec as inside
 from kit.compose import ps
-from kit.compose.client import told
-from kit.compose.ps import ServiceStatus
+from kit.compose.client import translate_errors
+from kit.compose.ps import ContainerSummary
 from kit.compose.stats import used_memory
 from kit.diagnostics.explain import explain, explain_exit
 from kit.diagnostics.pattern import Explanation
@@ -20,7 +20,7 @@ from kit.gpu import Gpu
 from kit.metrics import Load, load
 from kit.status import model as views
 from kit.status.model import (
-    Service,
+    ServiceReport,
     Status,
 )
 
@@ -60,13 +60,13 @@ def look(
 def _service(
     client: DockerClient,
     project: str,
-    one: ServiceStatus,
+    one: ContainerSummary,
     held: int | None,
     before: Mapping[str, Load],
     clock: Callable[[], float],
-) -> Service:
+) -> ServiceReport:
     load = _load(client, one, clock) if one.role == "worker" and one.state == "running" else None
-    seen = Service(
+    seen = ServiceReport(
         name=one.service,
         role=one.role,
         task=one.task,
@@ -101,7 +101,7 @@ def why(client: DockerClient, project: str, name: str) -> Explanation | None:
     return None
 
 
-def _load(client: DockerClient, one: ServiceStatus, clock: Callable[[], float]) -> Load | None:
+def _load(client: DockerClient, one: ContainerSummary, clock: Callable[[], float]) -> Load | None:
     try:
         at = clock()
         return load(inside.get(client, one.container, WORKER_PORT, "/metrics"), at)
@@ -109,20 +109,20 @@ def _load(client: DockerClient, one: ServiceStatus, clock: Callable[[], float]) 
         return None
 
 
-def _log(client: DockerClient, project: str, one: ServiceStatus) -> str:
+def _log(client: DockerClient, project: str, one: ContainerSummary) -> str:
     try:
         return "\n".join(ps.logs(project, client, one.service, tail=LOG_READ))
     except TargetError:
         return ""
 
 
-def _log_before(client: DockerClient, one: ServiceStatus) -> str:
+def _log_before(client: DockerClient, one: ContainerSummary) -> str:
     """The end of the log from before Docker started it again, of that one run as far as Docker's events reach back."""
     if one.started is None:
         return ""
     now, until = time.time(), one.started.timestamp()
     asked: dict[str, list[str]] = {"container": [one.container], "event": ["start"]}
-    with told(f"the log of {one.service} cannot be read"):
+    with translate_errors(f"the log of {one.service} cannot be read"):
         seen = client.api.events(since=int(now - REMEMBERED), until=int(now) + 1, filters=asked, decode=True)
         starts = sorted(each["timeNano"] / 1e9 for each in seen)
         since = max((at for at in starts if at < until - 0.05), default=None)
@@ -130,12 +130,12 @@ def _log_before(client: DockerClient, one: ServiceStatus) -> str:
     return said.decode(errors="replace")
 
 
-def _cause(one: ServiceStatus, log: str) -> Explanation | None:
+def _cause(one: ContainerSummary, log: str) -> Explanation | None:
     by_exit = explain_exit(one.exit_code, one.out_of_memory) if one.exit_code is not None else None
     return by_exit if one.out_of_memory else explain(log) or by_exit
 
 
-def _url(found: tuple[ServiceStatus, ...]) -> str | None:
+def _url(found: tuple[ContainerSummary, ...]) -> str | None:
     """Where the router is published."""
     port = next((port for each in found if each.role == "router" for port in each.ports), None)
     if port is None:
@@ -144,7 +144,7 @@ def _url(found: tuple[ServiceStatus, ...]) -> str | None:
     return f"http://[{host}]:{port.port}" if ":" in host else f"http://{host}:{port.port}"
 
 
-def _routed(client: DockerClient, found: tuple[ServiceStatus, ...]) -> dict[str, str] | None:
+def _routed(client: DockerClient, found: tuple[ContainerSummary, ...]) -> dict[str, str] | None:
     router = next((each for each in found if each.service == ROUTER and each.state == "running"), None)
     if router is None:
         return None
@@ -155,7 +155,7 @@ def _routed(client: DockerClient, found: tuple[ServiceStatus, ...]) -> dict[str,
 
 
 def _held(
-    client: DockerClient, project: str, found: tuple[ServiceStatus, ...], gpu: Gpu | None
+    client: DockerClient, project: str, found: tuple[ContainerSummary, ...], gpu: Gpu | None
 ) -> dict[str, int | None]:
     """Service -> bytes: of the card by the driver's word for each process, of the host by the kernel's for each
     container."""
@@ -169,6 +169,6 @@ def _held(
     return {name: sum(by_pid.get(pid, 0) for pid in listed) or None for name, listed in pids.items()}
 
 
-def _of_the_host(client: DockerClient, one: ServiceStatus) -> int | None:
-    with told(f"what {one.service} holds cannot be read"):
+def _of_the_host(client: DockerClient, one: ContainerSummary) -> int | None:
+    with translate_errors(f"what {one.service} holds cannot be read"):
         return used_memory(client.api.stats(one.container, stream=False, one_shot=True))

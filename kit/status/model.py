@@ -16,7 +16,7 @@ LOOP = 3  # restarts after which one that is still not well is not waited for an
 
 
 @dataclass(frozen=True)
-class Service:
+class ServiceReport:
     """One container. `planned` is the bill's total and `held` what the driver (or, on the CPU, the kernel) counts now,
     in bytes; `tokens` a second: written ones for a model that writes, else read ones; `cause` why it failed, now or
     before Docker restarted it, as far as its log says so; `last` is the log's last line then; `made` is when its
@@ -80,7 +80,7 @@ class Status:
 
     project: str
     now: datetime
-    services: tuple[Service, ...]
+    services: tuple[ServiceReport, ...]
     url: str | None = None
     routed: Mapping[str, str] | None = None
     memory: str = ""
@@ -135,7 +135,7 @@ def as_json(status: Status) -> dict[str, Any]:
     }
 
 
-def _service(one: Service) -> dict[str, Any]:
+def _service(one: ServiceReport) -> dict[str, Any]:
     load = one.load or Load(0)
     return {
         "service": one.name,
@@ -157,16 +157,16 @@ def _service(one: Service) -> dict[str, Any]:
         "kv_used": load.kv_used,
         "tokens_per_second": None if one.tokens is None else round(one.tokens, 2),
         "cause": one.cause.cause if one.cause else None,
-        "mend": one.cause.mend if one.cause else None,
+        "fix": one.cause.fix if one.cause else None,
     }
 
 
-def by_name(services: Iterable[Service]) -> dict[str, Load]:
+def by_name(services: Iterable[ServiceReport]) -> dict[str, Load]:
     """The loads of one look, for the next one to be compared with."""
     return {each.name: each.load for each in services if each.load is not None}
 
 
-def with_cause(one: Service, cause: Explanation | None, log: str) -> Service:
+def with_cause(one: ServiceReport, cause: Explanation | None, log: str) -> ServiceReport:
     """The same service with why it failed, and its log's last words where that is not known."""
     lines = [line.strip() for line in log.splitlines() if line.strip()]
     return replace(one, cause=cause, last=lines[-1] if lines else "")

@@ -20,7 +20,7 @@ from kit.stack.labels import ROLE, probes_of
 from kit.stack.model import Probe
 from kit.verify import host_checks
 from kit.verify.checks import rounds
-from kit.verify.client import Asker
+from kit.verify.client import VerifyClient
 from kit.verify.results import Check, Verification
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def run(
         checks = verify(at, probes, http, key_of(project), clock=clock, patience=patience, ailing=ailing)
         if client is None:
             return Verification(at, checks, NOT_ASKED)
-        asker = Asker(http, at, key_of(project), clock, clock.now())
+        asker = VerifyClient(http, at, key_of(project), clock, clock.now())
         return Verification(at, (*checks, *host_checks.ports(project, probes, client, asker)))
 
 
@@ -114,7 +114,7 @@ def verify(
 ) -> tuple[Check, ...]:
     """What any client can ask. `patience` is how many seconds a router that has just started is given, in all; `ailing`
     are workers that are not asked, and why."""
-    asker = Asker(http, url, key, clock, clock.now() + patience)
+    asker = VerifyClient(http, url, key, clock, clock.now() + patience)
     return tuple(rounds(asker, probes, ailing or {}))
 
 

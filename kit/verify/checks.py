@@ -12,11 +12,11 @@ from functools import partial
 
 from kit.stack.model import Probe
 from kit.verify import client, responses
-from kit.verify.client import Asker
+from kit.verify.client import VerifyClient
 from kit.verify.responses import Verdict
 from kit.verify.results import Check
 
-QUESTIONS: Mapping[str, tuple[tuple[str, Callable[[Asker, str], Verdict]], ...]] = {
+QUESTIONS: Mapping[str, tuple[tuple[str, Callable[[VerifyClient, str], Verdict]], ...]] = {
     "generate": (("answers a token", client.token), ("streams", client.stream)),
     "embed": (("gives vectors", client.vectors),),
     "rerank": (("ranks documents", client.scores),),
@@ -26,7 +26,7 @@ QUESTIONS: Mapping[str, tuple[tuple[str, Callable[[Asker, str], Verdict]], ...]]
 SILENT = "it hangs, or has a long queue: `monogpu-kit status` shows which, `docker compose restart {}` starts it anew"
 
 
-def rounds(asker: Asker, probes: tuple[Probe, ...], ailing: Mapping[str, str]) -> Iterator[Check]:
+def rounds(asker: VerifyClient, probes: tuple[Probe, ...], ailing: Mapping[str, str]) -> Iterator[Check]:
     """`ailing` maps workers that cannot serve now to why."""
     silent = dict(ailing)
     names = {probe.name for probe in probes if probe.task != "infer"}
@@ -42,12 +42,12 @@ def rounds(asker: Asker, probes: tuple[Probe, ...], ailing: Mapping[str, str]) -
     yield from _adapters(asker, probes, silent)
 
 
-def check(asker: Asker, name: str, what: str, question: Callable[[], Verdict]) -> Check:
+def check(asker: VerifyClient, name: str, what: str, question: Callable[[], Verdict]) -> Check:
     """One question, asked until it is answered well or for good."""
     return _timed(asker, name, what, question)[0]
 
 
-def _of_one(asker: Asker, probe: Probe, silent: dict[str, str]) -> Iterator[Check]:
+def _of_one(asker: VerifyClient, probe: Probe, silent: dict[str, str]) -> Iterator[Check]:
     """A worker that does not answer is added to `silent`."""
     for what, question in QUESTIONS.get(probe.task, ()):
         if why := silent.get(probe.service):
@@ -60,20 +60,20 @@ def _of_one(asker: Asker, probe: Probe, silent: dict[str, str]) -> Iterator[Chec
         yield found
 
 
-def _timed(asker: Asker, name: str, what: str, question: Callable[[], Verdict]) -> tuple[Check, Verdict]:
+def _timed(asker: VerifyClient, name: str, what: str, question: Callable[[], Verdict]) -> tuple[Check, Verdict]:
     began = asker.clock.now()
     verdict = asker.settle(question)
     return Check(name, what, verdict.ok, verdict.detail, asker.clock.now() - began), verdict
 
 
-def _front(asker: Asker, name: str) -> Iterator[Check]:
+def _front(asker: VerifyClient, name: str) -> Iterator[Check]:
     """What stands in front of the router has a list of names and a lock of its own."""
     yield check(asker, client.MADE_UP, "ranks nothing", lambda: client.unranked(asker))
     if asker.key:
         yield check(asker, "without the key", "nothing is ranked", lambda: client.locked_ranking(asker, name))
 
 
-def _adapters(asker: Asker, probes: Iterable[Probe], silent: Mapping[str, str]) -> Iterator[Check]:
+def _adapters(asker: VerifyClient, probes: Iterable[Probe], silent: Mapping[str, str]) -> Iterator[Check]:
     for base in dict.fromkeys(probe.base for probe in probes if probe.base):
         family = [probe for probe in probes if base in (probe.name, probe.base)]
         began = asker.clock.now()

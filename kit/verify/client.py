@@ -24,7 +24,7 @@ MADE_UP = "no-such-model-here"
 
 
 @dataclass(frozen=True)
-class Asker:
+class VerifyClient:
     """Asks at `url` with `key`. What may pass is asked again until the clock says `until`."""
 
     http: httpx.Client
@@ -63,12 +63,12 @@ class Asker:
             self.clock.sleep(self.clock.pause)
 
 
-def models(asker: Asker, names: set[str]) -> Verdict:
+def models(asker: VerifyClient, names: set[str]) -> Verdict:
     """Exactly these names are listed."""
     return responses.judge_models(names, *asker.get(f"{asker.url}/v1/models"))
 
 
-def token(asker: Asker, name: str, prompt: str = PROMPTS[0], tokens: int = FEW_TOKENS) -> Verdict:
+def token(asker: VerifyClient, name: str, prompt: str = PROMPTS[0], tokens: int = FEW_TOKENS) -> Verdict:
     """A few tokens at temperature 0; a completion where the model has no chat template."""
     reply = asker.post("/v1/chat/completions", _chat(name, prompt, tokens))
     if responses.lacks_chat_template(*reply):
@@ -76,7 +76,7 @@ def token(asker: Asker, name: str, prompt: str = PROMPTS[0], tokens: int = FEW_T
     return responses.judge_chat(name, *reply)
 
 
-def stream(asker: Asker, name: str) -> Verdict:
+def stream(asker: VerifyClient, name: str) -> Verdict:
     """The same, streamed."""
     reply = asker.post("/v1/chat/completions", _chat(name, PROMPTS[0], FEW_TOKENS, stream=True))
     if responses.lacks_chat_template(*reply):
@@ -93,23 +93,23 @@ def _completion(name: str, prompt: str, tokens: int, **more: Any) -> dict[str, A
     return {"model": name, "prompt": prompt, "max_tokens": tokens, "temperature": 0, **more}
 
 
-def vectors(asker: Asker, name: str) -> Verdict:
+def vectors(asker: VerifyClient, name: str) -> Verdict:
     """Vectors of different texts."""
     reply = asker.post("/v1/embeddings", {"model": name, "input": list(TEXTS)})
     return responses.judge_embeddings(name, *reply, asked=len(TEXTS))
 
 
-def unknown(asker: Asker) -> Verdict:
+def unknown(asker: VerifyClient) -> Verdict:
     """A name that nobody declared."""
     return responses.judge_unknown(*asker.post("/v1/chat/completions", _chat(MADE_UP, PROMPTS[0], FEW_TOKENS)))
 
 
-def locked(asker: Asker, name: str) -> Verdict:
+def locked(asker: VerifyClient, name: str) -> Verdict:
     """A declared name, without the key."""
     return responses.judge_locked(*asker.post("/v1/chat/completions", _chat(name, PROMPTS[0], FEW_TOKENS), key=False))
 
 
-def several(asker: Asker, name: str, task: str) -> list[str]:
+def several(asker: VerifyClient, name: str, task: str) -> list[str]:
     """What `name` answers to several prompts, for comparing names; [] when one of them fails."""
     if task == "embed":
         questions: list[Callable[[], Verdict]] = [partial(vectors, asker, name)]
@@ -124,7 +124,7 @@ def several(asker: Asker, name: str, task: str) -> list[str]:
     return said
 
 
-def scores(asker: Asker, name: str) -> Verdict:
+def scores(asker: VerifyClient, name: str) -> Verdict:
     """Documents ranked, as Cohere's and Jina's clients ask."""
     return responses.judge_scores(name, *asker.post("/v1/rerank", _ranking(name)), asked=len(TEXTS))
 
@@ -133,22 +133,22 @@ def _ranking(name: str) -> dict[str, Any]:
     return {"model": name, "query": "a pet", "documents": list(TEXTS)}
 
 
-def classes(asker: Asker, name: str) -> Verdict:
+def classes(asker: VerifyClient, name: str) -> Verdict:
     """A text classified."""
     return responses.judge_classes(name, *asker.post("/classify", {"model": name, "input": TEXTS[0]}))
 
 
-def unranked(asker: Asker) -> Verdict:
+def unranked(asker: VerifyClient) -> Verdict:
     """A ranking by a name that nobody declared."""
     return responses.judge_unknown(*asker.post("/v1/rerank", _ranking(MADE_UP)))
 
 
-def locked_ranking(asker: Asker, name: str) -> Verdict:
+def locked_ranking(asker: VerifyClient, name: str) -> Verdict:
     """A ranking without the key."""
     return responses.judge_locked(*asker.post("/v1/rerank", _ranking(name), key=False))
 
 
-def tensors(asker: Asker, name: str) -> Verdict:
+def tensors(asker: VerifyClient, name: str) -> Verdict:
     """Tensors that fit what the model says it takes."""
 
     def ask(path: str, payload: Mapping[str, Any] | None) -> Reply:

@@ -7,13 +7,13 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kit.compose import up
-from kit.compose.ps import ServiceStatus
+from kit.compose.ps import ContainerSummary
 from kit.compose.spec import ProjectSpec
 from kit.stack.model import Probe
 from kit.status import collect
 from kit.verify import responses
 from kit.verify.checks import check
-from kit.verify.client import Asker
+from kit.verify.client import VerifyClient
 from kit.verify.responses import Verdict
 from kit.verify.results import Check
 
@@ -24,7 +24,7 @@ WORKER_PORT = 8000
 
 
 def ailing(project: ProjectSpec, probes: tuple[Probe, ...], client: DockerClient) -> dict[str, str]:
-    """Workers that cannot serve now -> why, with the mend where their log tells it. Of one that only starts, and of a
+    """Workers that cannot serve now -> why, with the fix where their log tells it. Of one that only starts, and of a
     name that a replica serves, nothing is said: they are asked."""
     running = up.status(project.name, client)
     unwell = {each.service: words for each in running if (words := _unwell(each))}
@@ -33,7 +33,7 @@ def ailing(project: ProjectSpec, probes: tuple[Probe, ...], client: DockerClient
     return {service: unwell[service] + _why(project, client, service) for service in sorted(found)}
 
 
-def _unwell(one: ServiceStatus) -> str:
+def _unwell(one: ContainerSummary) -> str:
     if one.state == "running":
         return f"{one.service} is unhealthy" if one.health == "unhealthy" else ""
     if one.state in ("created", "restarting"):
@@ -43,10 +43,12 @@ def _unwell(one: ServiceStatus) -> str:
 
 def _why(project: ProjectSpec, client: DockerClient, service: str) -> str:
     why = collect.why(client, project.name, service)
-    return f": {why.cause}; {why.mend}" if why else f"; `monogpu-kit logs {service}` shows its log, `up` mends it"
+    return f": {why.cause}; {why.fix}" if why else f"; `monogpu-kit logs {service}` shows its log, `up` fixes it"
 
 
-def ports(project: ProjectSpec, probes: tuple[Probe, ...], client: DockerClient, asker: Asker) -> Iterator[Check]:
+def ports(
+    project: ProjectSpec, probes: tuple[Probe, ...], client: DockerClient, asker: VerifyClient
+) -> Iterator[Check]:
     """That the router alone is published, and that no worker answers on this host."""
     running = up.status(project.name, client)
     open_ports = {port.port: each.service for each in running if each.role != "router" for port in each.ports}
@@ -62,7 +64,7 @@ def _published(open_ports: Mapping[int, str]) -> Verdict:
     return Verdict(not open_ports, f"published too: {listed}" if listed else "no worker is published")
 
 
-def _reaches_no_worker(asker: Asker, port: int, names: set[str]) -> Verdict:
+def _reaches_no_worker(asker: VerifyClient, port: int, names: set[str]) -> Verdict:
     """Another program may well listen there; one that serves our names is a worker."""
     answer = responses.listed(*asker.get(f"http://127.0.0.1:{port}/v1/models"))
     served = sorted(names & answer)

@@ -51,7 +51,7 @@ def stack(client: DockerClient, tmp_path_factory: pytest.TempPathFactory, rows: 
 
 @pytest.fixture
 def now(stack: Stack) -> Callable[[], float]:
-    """The moment from which requests count. A stack that an earlier test left unwell is mended first."""
+    """The moment from which requests count. A stack that an earlier test left unwell is fixed first."""
     if stack.silent():
         stack.whole()
     return time.monotonic

@@ -16,7 +16,7 @@ RESULTS = RECORDED / "chaos.json"
 class Row:
     """`others` is how many requests to names that the fault did not strike were sent, and how many of them failed;
     `lost` is what happened to the struck names; `seconds` until they served again, None where they never stopped, or
-    where nobody may mend it but the user."""
+    where nobody may fix it but the user."""
 
     fault: str
     said: str

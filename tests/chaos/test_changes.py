@@ -24,7 +24,7 @@ Now = Callable[[], float]
 
 
 @pytest.fixture(autouse=True)
-def mended(stack: Stack) -> Iterator[None]:
+def fixed(stack: Stack) -> Iterator[None]:
     """Every test leaves the stack as it found it, and nothing beside it."""
     yield
     stack.whole()
@@ -131,7 +131,7 @@ def test_an_interrupted_change_loses_no_other_name_and_the_next_up_ends_it(stack
     stack.row("Ctrl-C in up, up again", "goes on from here, exit 130", others, stack.lost("other", since), seconds)
 
 
-def test_a_killed_up_is_mended_by_the_next(stack: Stack, now: Now) -> None:
+def test_a_killed_up_is_fixed_by_the_next(stack: Stack, now: Now) -> None:
     since = now()
     stack.write(other=shorter(stack))
     process = stack.walk.begin("up", "--gpu", "gpu.json", "--no-verify")
@@ -165,7 +165,7 @@ def test_a_change_that_cannot_start_is_explained_stopped_and_alone(fault: str, s
     assert stack.walk.containers()["other"].started == stopped.started
     others = stack.unharmed("other", since=since)
     stack.whole()
-    stack.row(words, "cause and mend, exit 4", others, stack.lost("other", since), stack.answers_again("other", since))
+    stack.row(words, "cause and fix, exit 4", others, stack.lost("other", since), stack.answers_again("other", since))
 
 
 def refused_untouched(stack: Stack, code: int, run: Callable[[], Said], now: Now) -> tuple[str, tuple[int, int]]:
@@ -227,7 +227,7 @@ def test_a_gated_model_without_a_right_token_is_refused_before_anything_is_touch
         said, others = refused_untouched(stack, 6, lambda: stack.walk.up("--no-verify"), now)
         stack.walk.environ.pop("HF_TOKEN")
     assert "org/gated" in said and "monogpu.yaml:" in said
-    stack.row(f"gated model, {'wrong' if token else 'no'} token", "line, cause, mend, exit 6", others, "nothing")
+    stack.row(f"gated model, {'wrong' if token else 'no'} token", "line, cause, fix, exit 6", others, "nothing")
 
 
 def test_a_second_kit_on_a_full_card_is_refused_with_who_holds_it(stack: Stack, now: Now, tmp_path: Path) -> None:

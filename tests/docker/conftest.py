@@ -15,7 +15,7 @@ import pytest
 from kit.compose import up as compose
 from kit.compose.events import Event
 from kit.compose.observe import containers
-from kit.compose.observed import Container
+from kit.compose.observed import ContainerState
 from kit.compose.wait import Clock
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class Project:
         assert done.returncode == 0, done.stderr
         return done.stdout
 
-    def containers(self) -> dict[str, Container]:
+    def containers(self) -> dict[str, ContainerState]:
         return {each.service: each for each in containers(self.client, self.name)}
 
     def ids(self) -> dict[str, str]:

@@ -11,7 +11,7 @@ import pytest
 from kit.compose.compose_cli import installed
 from kit.diagnostics.docker_errors import explain
 from kit.doctor import collect_docker
-from kit.doctor.machine import Image, Ours
+from kit.doctor.machine import ImageState, OwnStack
 from kit.errors import TargetError
 from tests.docker.conftest import IMAGE, Project
 
@@ -39,7 +39,7 @@ def test_compose_is_asked_for_its_version() -> None:
 
 def test_an_image_is_here_or_not(client: DockerClient) -> None:
     seen = collect_docker.images(client, [IMAGE, "monogpu/never-built:1"])
-    assert seen == {IMAGE: Image(here=True), "monogpu/never-built:1": Image(here=False, pullable=False)}
+    assert seen == {IMAGE: ImageState(here=True), "monogpu/never-built:1": ImageState(here=False, pullable=False)}
 
 
 def test_an_image_that_its_registry_does_not_have_says_why(client: DockerClient) -> None:
@@ -76,7 +76,7 @@ def test_asking_for_programs_too_changes_nothing_where_no_card_is(client: Docker
 
 def test_what_runs_of_a_project_is_counted(projects: Callable[[], Project], client: DockerClient) -> None:
     project = projects()
-    assert collect_docker.ours(client, project.name) == Ours()
+    assert collect_docker.ours(client, project.name) == OwnStack()
     project.write('  idle:\n    image: "IMAGE"\n    command: [sleep, "60"]\n    init: true')
     project.up()
     seen = collect_docker.ours(client, project.name)

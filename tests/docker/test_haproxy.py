@@ -179,7 +179,7 @@ def test_replicas_of_one_name_go_away_one_by_one_and_the_name_never_fails(runnin
     assert clients.asked() > 12 and not clients.failed(), (clients.failed()[:3], told)
 
 
-def test_what_a_killed_up_left_draining_is_mended_by_the_next(running: Walk) -> None:
+def test_what_a_killed_up_left_draining_is_fixed_by_the_next(running: Walk) -> None:
     edited(running, "topic", "context: 512", "context: 1k")
     running.fault("topic", "hang")
     slow = threading.Thread(target=post, args=(running, "/classify", {"model": "topic", "input": "a text"}))

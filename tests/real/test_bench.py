@@ -18,7 +18,12 @@ import pytest
 import yaml
 
 from kit.bench.experiments import EXPERIMENTS
-from kit.bench.journal import Ran, Record, read, runs
+from kit.bench.journal import (
+    Record,
+    RunDone,
+    read,
+    runs,
+)
 from kit.bench.load_containers import LOADS
 from kit.bench.results import Arm, Bench, Experiment, Run
 from kit.bench.results_json import from_text
@@ -53,7 +58,7 @@ class Left:
     containers: dict[str, str]
 
     @property
-    def ran(self) -> dict[str, Ran]:
+    def ran(self) -> dict[str, RunDone]:
         return runs(self.records)
 
     def experiment(self, name: str) -> Experiment:

@@ -10,14 +10,14 @@ from kit.bench.results import (
     Arm,
     Bench,
     Comparison,
+    Conclusion,
     Experiment,
     Figures,
-    Footprint,
+    MeasuredFootprint,
     Percentiles,
     Phase,
     Run,
-    Setup,
-    Verdict,
+    TestBed,
 )
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
@@ -47,7 +47,7 @@ RUNS = st.builds(
 )
 ARMS = st.builds(Arm, NASTY, st.lists(RUNS, max_size=3).map(tuple), NUMBER, NUMBER, NUMBER, st.none() | NUMBER)
 VERDICTS = st.builds(
-    Verdict, NASTY, st.sampled_from(["difference", "no difference", "unknown"]), NUMBER, NUMBER, NUMBER, NASTY
+    Conclusion, NASTY, st.sampled_from(["difference", "no difference", "unknown"]), NUMBER, NUMBER, NUMBER, NASTY
 )
 COMPARISONS = st.builds(
     Comparison,
@@ -61,9 +61,11 @@ COMPARISONS = st.builds(
     NASTY,
 )
 EXPERIMENTS = st.builds(Experiment, NASTY, NASTY, NASTY, TEXTS, st.lists(COMPARISONS, max_size=2).map(tuple), TEXTS)
-FOOTPRINTS = st.builds(Footprint, NASTY, st.lists(st.tuples(NASTY, WHOLE), max_size=3).map(tuple), st.none() | WHOLE)
+FOOTPRINTS = st.builds(
+    MeasuredFootprint, NASTY, st.lists(st.tuples(NASTY, WHOLE), max_size=3).map(tuple), st.none() | WHOLE
+)
 SETUPS = st.builds(
-    Setup,
+    TestBed,
     NASTY,
     NASTY,
     st.dictionaries(TEXT, JSON, max_size=2),

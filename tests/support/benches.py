@@ -8,7 +8,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from kit.bench.results import Bench, Comparison, Experiment, Footprint, Phase, Run, Setup
+from kit.bench.results import (
+    Bench,
+    Comparison,
+    Experiment,
+    MeasuredFootprint,
+    Phase,
+    Run,
+    TestBed,
+)
 from kit.bench.statistics import arm
 from kit.units import MIB
 from tests.support.benchparts import beside, compared, figures, run
@@ -185,10 +193,10 @@ def router() -> Experiment:
     return Experiment("router", "What does the router cost?", "the way", ("chat alone",), made, (remark,))
 
 
-def footprint(service: str, held: int | None, **lines: float) -> Footprint:
+def footprint(service: str, held: int | None, **lines: float) -> MeasuredFootprint:
     """Lines in MiB."""
     named = tuple((what.replace("_", " "), int(mib * MIB)) for what, mib in lines.items())
-    return Footprint(service, named, None if held is None else held * MIB)
+    return MeasuredFootprint(service, named, None if held is None else held * MIB)
 
 
 BASE = {"runtime": 260.0, "context": 230.0}  # of every worker, in MiB
@@ -198,7 +206,7 @@ MEMORY = (
     footprint("tiny", None, weights=690, kv_cache=1024, sampler=48, logits=24, activations=206, graphs=388, **BASE),
 )
 
-SETUP = Setup(
+SETUP = TestBed(
     manifest=MANIFEST,
     profile="full",
     card={

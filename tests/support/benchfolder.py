@@ -9,10 +9,20 @@ from typing import Any, cast
 
 from docker.errors import ImageNotFound
 
-from kit.bench.design import EFFORTS, Options, Protocol, Step, Wish, schedule
-from kit.bench.journal import Ran
+from kit.bench.design import (
+    EFFORTS,
+    BenchOptions,
+    BenchRequest,
+    Protocol,
+    Step,
+    schedule,
+)
+from kit.bench.journal import RunDone
 from kit.bench.results import Bench, Figures
-from kit.bench.results_dir import Files, digest_of
+from kit.bench.results_dir import (
+    ResultsDir,
+    digest_of,
+)
 from kit.bench.results_json import from_text
 from kit.bench.session import Session
 from kit.output.console import Output
@@ -35,9 +45,9 @@ def opened(folder: Path, change: str = "") -> Session:
     file = folder / "monogpu.yaml"
     file.write_text(file.read_text().replace("context: 2k", change) if change else file.read_text())
     project = read_project(file)
-    wish = Wish(planned_for(project, HOST), EFFORTS["quick"])
+    wish = BenchRequest(planned_for(project, HOST), EFFORTS["quick"])
     output = Output(io.StringIO(), io.StringIO())
-    return Session(output, file, project, cast(Any, Engine()), HOST, wish, Options(profile="quick"), False)
+    return Session(output, file, project, cast(Any, Engine()), HOST, wish, BenchOptions(profile="quick"), False)
 
 
 class Engine:
@@ -60,12 +70,12 @@ def some(of: Session, *names: str) -> list[Protocol]:
     return [one for name, one in protocols(of.wish).items() if name in (names or ("router",))]
 
 
-def ran(protocol: Protocol, step: Step) -> Ran:
+def ran(protocol: Protocol, step: Step) -> RunDone:
     models = {load.name: FIGURES for load in step.trial.loads}
-    return Ran(step.key, digest_of(protocol, step.trial), 9.0, 8.0, models=models, started=None if models else 3.0)
+    return RunDone(step.key, digest_of(protocol, step.trial), 9.0, 8.0, models=models, started=None if models else 3.0)
 
 
-def do(files: Files, *mine: Protocol, upto: int | None = None) -> list[Ran]:
+def do(files: ResultsDir, *mine: Protocol, upto: int | None = None) -> list[RunDone]:
     done = [ran(one, step) for one in mine for step in schedule(one)][:upto]
     for record in done:
         files.add(record)

@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
-from kit.doctor.machine import Access, Engine, Host, Image, Machine, Ours, Sight
-from kit.doctor.requirements import Wants
+from kit.doctor.machine import (
+    Access,
+    ContainerView,
+    DaemonInfo,
+    Host,
+    ImageState,
+    Machine,
+    OwnStack,
+)
+from kit.doctor.requirements import Requirements
 from kit.gpu import Gpu
 from kit.units import GIB
 
@@ -16,7 +24,7 @@ CARD = Gpu(
     compute_capability="12.0",
     driver="580.95",
 )
-WANTS = Wants(
+WANTS = Requirements(
     project="demo",
     card="0",
     images={VLLM: "chat", SMG: "router"},
@@ -25,15 +33,15 @@ WANTS = Wants(
     largest=3 * GIB,
     repositories={"Qwen/Qwen2.5-1.5B-Instruct": 3 * GIB},
 )
-ENGINE = Engine("28.5.1", "2", "/var/lib/docker", 64 * GIB, frozenset({"runc", "nvidia"}), cdi=True, ahead=0.1)
+ENGINE = DaemonInfo("28.5.1", "2", "/var/lib/docker", 64 * GIB, frozenset({"runc", "nvidia"}), cdi=True, ahead=0.1)
 MACHINE = Machine(
     engine=ENGINE,
     compose="2.40.0",
-    images={VLLM: Image(here=True), SMG: Image(here=True)},
-    ours=Ours(),
+    images={VLLM: ImageState(here=True), SMG: ImageState(here=True)},
+    ours=OwnStack(),
     card=CARD,
     compute_mode="default",
-    sight=Sight(VLLM, "GPU 0: NVIDIA GeForce RTX 5080 (UUID: GPU-5080)"),
+    sight=ContainerView(VLLM, "GPU 0: NVIDIA GeForce RTX 5080 (UUID: GPU-5080)"),
     host=Host(memory=64 * GIB, available=50 * GIB, root_free=200 * GIB, kernel="6.12.0-amd64"),
     hub={"Qwen/Qwen2.5-1.5B-Instruct": Access()},
     hub_ahead=-0.4,

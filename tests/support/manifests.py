@@ -6,7 +6,12 @@ from hypothesis import strategies as st
 
 from kit.engines import ENGINES
 from kit.manifest import parse as reading
-from kit.manifest.model import GpuWish, Manifest, Model, Router
+from kit.manifest.model import (
+    GpuConfig,
+    Manifest,
+    Model,
+    RouterConfig,
+)
 from kit.manifest.yaml_document import Document
 from kit.units import MIB
 
@@ -63,7 +68,7 @@ ANY = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size
 NESTED = st.recursive(
     ANY, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
 )
-WORDS = [*Manifest.model_fields, *GpuWish.model_fields, *Router.model_fields, *Model.model_fields, "x", "<<"]
+WORDS = [*Manifest.model_fields, *GpuConfig.model_fields, *RouterConfig.model_fields, *Model.model_fields, "x", "<<"]
 VALUES = st.sampled_from(
     [
         "auto", "8k", "4GiB", "none", "off", "vllm", "ollama", "a/b", "./a", "chat", "embed", "0.0.0.0", "::1", "KEY",
@@ -82,7 +87,7 @@ MANIFEST_ALIKE = st.fixed_dictionaries(
     optional={
         "name": VALUES,
         "start": VALUES,
-        "gpu": st.fixed_dictionaries({}, optional=dict.fromkeys(GpuWish.model_fields, VALUES)) | ALIKE,
-        "router": st.fixed_dictionaries({}, optional=dict.fromkeys(Router.model_fields, VALUES)) | ALIKE,
+        "gpu": st.fixed_dictionaries({}, optional=dict.fromkeys(GpuConfig.model_fields, VALUES)) | ALIKE,
+        "router": st.fixed_dictionaries({}, optional=dict.fromkeys(RouterConfig.model_fields, VALUES)) | ALIKE,
     },
 )

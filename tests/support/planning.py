@@ -10,7 +10,7 @@ from kit.facts.facts import Facts
 from kit.facts.facts_json import read_recorded
 from kit.gpu import Gpu, from_size
 from kit.manifest.model import Manifest
-from kit.planner.workers import Asked
+from kit.planner.workers import PlanInput
 from kit.units import MIB
 from tests.support.readings import RECORDED
 
@@ -24,10 +24,10 @@ def model(name: str = "chat", source: str = CHAT, **words: Any) -> dict[str, Any
     return {"name": name, "source": source, **words}
 
 
-def ask(*models: dict[str, Any], gpu: Gpu | str = RTX_5080, **words: Any) -> Asked:
+def ask(*models: dict[str, Any], gpu: Gpu | str = RTX_5080, **words: Any) -> PlanInput:
     """A manifest of these models on a card, with the recorded facts of real architectures."""
     card = from_size(gpu) if isinstance(gpu, str) else gpu
-    return Asked(Manifest.model_validate({"name": "test", "models": models, **words}), FACTS, card)
+    return PlanInput(Manifest.model_validate({"name": "test", "models": models, **words}), FACTS, card)
 
 
 def trio(**words: Any) -> tuple[dict[str, Any], ...]:

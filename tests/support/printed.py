@@ -6,8 +6,14 @@ from collections.abc import Iterator
 from textwrap import wrap
 from typing import Any
 
-from kit.bench.design import AS_GIVEN, Protocol, Stand, View, schedule
-from kit.bench.load import Load
+from kit.bench.design import (
+    AS_GIVEN,
+    Protocol,
+    StackVariant,
+    View,
+    schedule,
+)
+from kit.bench.load import LoadSpec
 from kit.errors import Path, dotted
 from kit.manifest.model import Manifest
 
@@ -34,7 +40,7 @@ def _lines(protocol: Protocol, given: Manifest) -> Iterator[str]:
     yield from ("", f"{len(keys)} runs:", *wrap("; ".join(keys), 110, break_on_hyphens=False))
 
 
-def _stand(stand: Stand, given: Manifest) -> Iterator[str]:
+def _stand(stand: StackVariant, given: Manifest) -> Iterator[str]:
     """What differs from the manifest."""
     if stand.key == AS_GIVEN:
         assert stand.manifest == given
@@ -61,7 +67,7 @@ def _changes(one: Any, other: Any, path: Path) -> Iterator[tuple[Path, Any, Any]
         yield from _changes(one[key], other[key], (*path, key))
 
 
-def _load(load: Load) -> str:
+def _load(load: LoadSpec) -> str:
     said = f"{load.name}: {load.prompts}; {load.concurrency} at once, {'through the router' * (load.door == 'router')}"
     said += f"straight to {load.service}" * (load.door == "worker")
     said += f", {load.count} requests" * bool(load.count)

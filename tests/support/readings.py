@@ -9,12 +9,17 @@ from typing import Any
 from kit.facts.facts import Facts
 from kit.facts.facts_json import read_recorded
 from kit.memory.kv_cache import KvCost, kv_cost
-from kit.memory.vllm_versions import ways
-from kit.memory.worker import Card, Setting, capture_sizes, rest_lines
+from kit.memory.vllm_versions import traits_of
+from kit.memory.worker import (
+    CardTraits,
+    WorkerSettings,
+    capture_sizes,
+    rest_lines,
+)
 from kit.units import MIB
 from tests.support.paths import RECORDED
 
-HOPPER = Card("9.0", ways((0, 26)))
+HOPPER = CardTraits("9.0", traits_of((0, 26)))
 
 
 @dataclass(frozen=True)
@@ -24,7 +29,7 @@ class Reading:
     id: str
     held_out: bool
     facts: Facts
-    setting: Setting
+    setting: WorkerSettings
     kv_bytes: int
     logged_weights_gib: float
     kv_tokens: int
@@ -49,7 +54,7 @@ def readings() -> list[Reading]:
 
 
 def _reading(entry: dict[str, Any], facts: dict[str, Facts]) -> Reading:
-    setting = Setting(
+    setting = WorkerSettings(
         context=entry["context"],
         requests=entry["requests"],
         batched_tokens=entry["batched_tokens"],
@@ -90,7 +95,7 @@ def up_readings() -> list[tuple[str, Reading, int]]:
 
 
 def _up_reading(step: str, worker: dict[str, Any], facts: dict[str, Facts]) -> Reading:
-    setting = Setting(
+    setting = WorkerSettings(
         context=worker["context"],
         requests=worker["requests"],
         batched_tokens=2048,

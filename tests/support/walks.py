@@ -23,7 +23,7 @@ from kit.compose import create_request
 from kit.compose import exec as inside
 from kit.compose import up as compose
 from kit.compose.observe import containers
-from kit.compose.observed import Container
+from kit.compose.observed import ContainerState
 from tests.fakes.cardengine import card_engine
 from tests.fakes.pretend.ledger import Card, as_gpu_json, create, read
 from tests.fakes.pretend_gpu import wait_for
@@ -124,7 +124,7 @@ class Walk:
         here = {"DOCKER_HOST": self.host, "PYTHONPATH": str(ROOT), "NO_COLOR": "1", "COLUMNS": "200"}
         return {"cwd": self.folder, "env": kept | here | self.environ}
 
-    def containers(self) -> dict[str, Container]:
+    def containers(self) -> dict[str, ContainerState]:
         return {each.service: each for each in containers(self.client, self.name)}
 
     def ids(self) -> dict[str, str]:

@@ -9,13 +9,17 @@ from typing import Any
 from hypothesis import reject
 from hypothesis import strategies as st
 
-from kit.bench.design import EFFORTS, Protocol, Wish
+from kit.bench.design import (
+    EFFORTS,
+    BenchRequest,
+    Protocol,
+)
 from kit.bench.experiments import EXPERIMENTS
 from kit.gpu import Gpu, host
 from kit.manifest import rules
 from kit.memory.bill import Plan
 from kit.planner.plan import NoRoom, plan
-from kit.planner.workers import Asked
+from kit.planner.workers import PlanInput
 from kit.project.load import planned, read_project
 from kit.units import GIB
 from tests.support import planning
@@ -31,34 +35,34 @@ def wish(
     profile: str = "standard",
     words: Mapping[str, Any] | None = None,
     **more: Any,
-) -> Wish:
+) -> BenchRequest:
     """A wish on a plan of these models, or of a trio; `words` are more of the manifest's, `more` the wish's own."""
     return on(planning.ask(*(models or trio()), gpu=gpu, **(words or {})), profile, **more)
 
 
-def on(asked: Asked, profile: str = "standard", **more: Any) -> Wish:
-    return Wish(plan(asked), EFFORTS[profile], **more)
+def on(asked: PlanInput, profile: str = "standard", **more: Any) -> BenchRequest:
+    return BenchRequest(plan(asked), EFFORTS[profile], **more)
 
 
-def example(name: str, profile: str, **more: Any) -> Wish:
+def example(name: str, profile: str, **more: Any) -> BenchRequest:
     """A wish on an example of compose/, for the card that its manifest or gpu.json names."""
-    return Wish(planned(read_project(ROOT / "compose" / name / "monogpu.yaml"), None), EFFORTS[profile], **more)
+    return BenchRequest(planned(read_project(ROOT / "compose" / name / "monogpu.yaml"), None), EFFORTS[profile], **more)
 
 
-def protocols(of: Wish) -> dict[str, Protocol]:
+def protocols(of: BenchRequest) -> dict[str, Protocol]:
     return {name: module.protocol(of) for name, module in EXPERIMENTS.items()}
 
 
-def planned_stands(of: Wish, protocol: Protocol) -> dict[str, Plan]:
+def planned_stands(of: BenchRequest, protocol: Protocol) -> dict[str, Plan]:
     """Each stack's plan, on the same card. Its manifest keeps the rules."""
     stands = {trial.stand.key: trial.stand.manifest for trial in protocol.trials}
     for manifest in stands.values():
         assert not list(rules.broken(manifest))
-    return {key: plan(Asked(found, FACTS, of.plan.gpu)) for key, found in stands.items()}
+    return {key: plan(PlanInput(found, FACTS, of.plan.gpu)) for key, found in stands.items()}
 
 
 @st.composite
-def wishes(draw: st.DrawFn) -> Wish:
+def wishes(draw: st.DrawFn) -> BenchRequest:
     """Any models of real architectures on any card that holds them, or on the host, with any effort."""
     asked = planning.ask(*draw(planning.models(most=3)), gpu=draw(planning.cards))
     if draw(st.sampled_from([False, False, True])):

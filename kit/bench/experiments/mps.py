@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from kit.bench.design import Protocol, Stand, Trial, Value, View, Wish
+from kit.bench.design import (
+    BenchRequest,
+    Protocol,
+    StackVariant,
+    Trial,
+    Value,
+    View,
+)
 from kit.bench.workload import left_out, load, loadable, sum_unit
 
 QUESTION = "Do models that share a card serve more with NVIDIA MPS?"
 VARIES = "gpu.mps"
 
 
-def protocol(wish: Wish) -> Protocol:
+def protocol(wish: BenchRequest) -> Protocol:
     """Every model loaded at once, without and with MPS."""
     models = loadable(wish)
     if wish.plan.gpu.kind == "host":
@@ -39,8 +46,8 @@ def protocol(wish: Wish) -> Protocol:
     )
 
 
-def _with(wish: Wish, mps: bool) -> Stand:
+def _with(wish: BenchRequest, mps: bool) -> StackVariant:
     if wish.manifest.gpu.mps == mps:
         return wish.given
     gpu = wish.manifest.gpu.model_copy(update={"mps": mps})
-    return Stand("with MPS" if mps else "without MPS", wish.manifest.model_copy(update={"gpu": gpu}))
+    return StackVariant("with MPS" if mps else "without MPS", wish.manifest.model_copy(update={"gpu": gpu}))

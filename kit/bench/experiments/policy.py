@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kit.bench.design import Protocol, Stand, Trial, Value, View, Wish
+from kit.bench.design import (
+    BenchRequest,
+    Protocol,
+    StackVariant,
+    Trial,
+    Value,
+    View,
+)
 from kit.bench.load import Prompts
 from kit.bench.workload import SPARE, cached, footprint, load, share_of, single
 from kit.manifest.fields import POLICIES
@@ -24,7 +31,7 @@ SETS = {"small": 1 / 16, "medium": 1.0, "large": 2.0}
 MOST_AT_ONCE = 16
 
 
-def protocol(wish: Wish) -> Protocol:
+def protocol(wish: BenchRequest) -> Protocol:
     """Two replicas of one model, whose caches hold few prefixes, under every policy and three working sets."""
     model = single(wish)
     if model is None:
@@ -60,13 +67,15 @@ def protocol(wish: Wish) -> Protocol:
     return Protocol("policy", QUESTION, VARIES, held, tuple(trials), tuple(views), wish.effort.rounds)
 
 
-def _holds(wish: Wish, share: Share, prefix: int, room: int) -> int:
+def _holds(wish: BenchRequest, share: Share, prefix: int, room: int) -> int:
     """As many prefixes as the effort wants, and as fit a worker of `room` bytes; a full context's at least."""
     most = share.context + int((room - footprint(share, 0)) / cached(share))
     return max(min(wish.effort.prefixes, most // prefix), -(-share.context // prefix))
 
 
-def _stand(wish: Wish, model: Model, memory: int, policy: str) -> Stand:
+def _stand(wish: BenchRequest, model: Model, memory: int, policy: str) -> StackVariant:
     only = model.model_copy(update={"replicas": REPLICAS, "adapters": (), "memory": memory})
     router = wish.manifest.router.model_copy(update={"policy": policy})
-    return Stand(f"two replicas, {policy}", wish.manifest.model_copy(update={"models": (only,), "router": router}))
+    return StackVariant(
+        f"two replicas, {policy}", wish.manifest.model_copy(update={"models": (only,), "router": router})
+    )

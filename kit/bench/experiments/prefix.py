@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from kit.bench.design import Protocol, Trial, Value, View, Wish
+from kit.bench.design import (
+    BenchRequest,
+    Protocol,
+    Trial,
+    Value,
+    View,
+)
 from kit.bench.load import Prompts
 from kit.bench.workload import SPARE, load, share_of, single
 
@@ -14,7 +20,7 @@ DECODE = (128, 32, 256)
 PREFIXES = 2
 
 
-def protocol(wish: Wish) -> Protocol:
+def protocol(wish: BenchRequest) -> Protocol:
     """One model, with work that is mostly reading and work that is mostly writing."""
     model = single(wish)
     if model is None:

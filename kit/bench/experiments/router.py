@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from kit.bench.design import Protocol, Trial, Value, View, Wish
+from kit.bench.design import (
+    BenchRequest,
+    Protocol,
+    Trial,
+    Value,
+    View,
+)
 from kit.bench.workload import at_once, load, plain, single
 
 QUESTION = "What does the way through the router cost?"
 VARIES = "the way: straight to the worker, or through the router"
 
 
-def protocol(wish: Wish) -> Protocol:
+def protocol(wish: BenchRequest) -> Protocol:
     """One model, at full load and with one request at a time, straight and through the router."""
     model = single(wish)
     if model is None:

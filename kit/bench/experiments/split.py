@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from kit.bench.design import Protocol, Stand, Trial, Value, View, Wish
+from kit.bench.design import (
+    BenchRequest,
+    Protocol,
+    StackVariant,
+    Trial,
+    Value,
+    View,
+)
 from kit.bench.workload import footprint, load, plain, share_of, single
 from kit.manifest.model import Model
 from kit.units import MIB
@@ -12,7 +19,7 @@ VARIES = "the memory of the one worker"
 PART = 0.3
 
 
-def protocol(wish: Wish) -> Protocol:
+def protocol(wish: BenchRequest) -> Protocol:
     """One model alone, with all of the card and with 30% of it."""
     model = single(wish)
     if model is None:
@@ -35,6 +42,6 @@ def protocol(wish: Wish) -> Protocol:
     return Protocol("split", QUESTION, VARIES, held, trials, views, wish.effort.restarts, wish.effort.inner)
 
 
-def _alone(wish: Wish, model: Model, key: str, memory: int) -> Stand:
+def _alone(wish: BenchRequest, model: Model, key: str, memory: int) -> StackVariant:
     only = model.model_copy(update={"replicas": 1, "adapters": (), "memory": memory})
-    return Stand(key, wish.manifest.model_copy(update={"models": (only,)}))
+    return StackVariant(key, wish.manifest.model_copy(update={"models": (only,)}))

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import Literal
 
-from kit.bench.design import Protocol, Stand, Trial, Value, View, Wish
+from kit.bench.design import (
+    BenchRequest,
+    Protocol,
+    StackVariant,
+    Trial,
+    Value,
+    View,
+)
 from kit.planner.plan import unpinned
 
 QUESTION = "How long does it take from nothing until every name has answered?"
@@ -12,7 +19,7 @@ VARIES = "the order of the starts: one after another, or all at once"
 ORDERS: tuple[Literal["sequential", "parallel"], ...] = ("sequential", "parallel")
 
 
-def protocol(wish: Wish) -> Protocol:
+def protocol(wish: BenchRequest) -> Protocol:
     """The whole stack, sequential and parallel; without its compile caches, and with those that a start has left."""
     trials, views, alone = [], [], unpinned(wish.plan.shares)
     for cold in (True, False) if wish.effort.cold and wish.plan.gpu.kind != "host" else (False,):
@@ -27,6 +34,6 @@ def protocol(wish: Wish) -> Protocol:
     return Protocol("start", QUESTION, VARIES, held, tuple(trials), tuple(views), wish.effort.starts, remarks=remarks)
 
 
-def _stand(wish: Wish, start: Literal["sequential", "parallel"], word: str, cold: bool) -> Stand:
+def _stand(wish: BenchRequest, start: Literal["sequential", "parallel"], word: str, cold: bool) -> StackVariant:
     manifest = wish.manifest.model_copy(update={"start": start})
-    return Stand(f"{start}, {word}", manifest, anew=True, cold=cold)
+    return StackVariant(f"{start}, {word}", manifest, anew=True, cold=cold)

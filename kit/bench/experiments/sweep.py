@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kit.bench.design import Protocol, Trial, Value, View, Wish
-from kit.bench.load import Load
+from kit.bench.design import (
+    BenchRequest,
+    Protocol,
+    Trial,
+    Value,
+    View,
+)
+from kit.bench.load import LoadSpec
 from kit.bench.workload import left_out, load, loadable, sum_unit
 
 QUESTION = "How much does each model serve, and how fast, as the load grows?"
 VARIES = "the load: requests at once, or a second"
 
 
-def protocol(wish: Wish) -> Protocol:
+def protocol(wish: BenchRequest) -> Protocol:
     """Every model alone, then all at once, at rising concurrency up to what it takes at once; or at the wished levels
     or rates, whatever they are."""
     models = loadable(wish)
@@ -21,7 +27,7 @@ def protocol(wish: Wish) -> Protocol:
     most = max((one.concurrency for one in loads.values()), default=1)
     places = wish.rates or tuple(float(level) for level in wish.levels or levels(most, wish.effort.levels))
     at_once = "together" if "together" not in loads else "all together"  # no name has a space in it
-    groups: dict[str, tuple[Load, ...]] = {name: (one,) for name, one in loads.items()}
+    groups: dict[str, tuple[LoadSpec, ...]] = {name: (one,) for name, one in loads.items()}
     if len(models) > 1:
         groups[at_once] = tuple(loads.values())
     trials, views = [], []
@@ -50,11 +56,11 @@ def levels(most: int, count: int) -> tuple[int, ...]:
     return tuple(found) if len(found) <= count else (found[0], found[-1])
 
 
-def _at(one: Load, place: float, wish: Wish) -> Load:
+def _at(one: LoadSpec, place: float, wish: BenchRequest) -> LoadSpec:
     if wish.rates:
         return replace(one, rate=place)
     return replace(one, concurrency=int(place) if wish.levels else min(int(place), one.concurrency))
 
 
-def _has_goodput(loads: tuple[Load, ...]) -> bool:
+def _has_goodput(loads: tuple[LoadSpec, ...]) -> bool:
     return bool(loads) and all(one.goodput for one in loads)

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from kit.bench.design import Protocol, Trial, Value, View, Wish
+from kit.bench.design import (
+    BenchRequest,
+    Protocol,
+    Trial,
+    Value,
+    View,
+)
 from kit.bench.workload import left_out, load, loadable
 
 QUESTION = "What does each model lose when all are loaded at once, and what do they serve in sum?"
 VARIES = "how many of the models are loaded; all of them are in memory all the time"
 
 
-def protocol(wish: Wish) -> Protocol:
+def protocol(wish: BenchRequest) -> Protocol:
     """Each model alone, then all at once, each with the same load."""
     models = loadable(wish)
     if len(models) < 2:

@@ -5,7 +5,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kit.bench.html.chartspecs import Bars, Lane, Part, Pile, Row, Span, Stack, Timeline
+from kit.bench.html.chartspecs import (
+    BarRow,
+    Bars,
+    Lane,
+    Pile,
+    Segment,
+    Span,
+    StackedBars,
+    Timeline,
+)
 from kit.bench.html.numbers import quantity
 from kit.bench.html.palette import Palette
 from kit.bench.html.sheet import (
@@ -77,7 +86,7 @@ def bars(chart: Bars, palette: Palette, title: str) -> Sheet:
     return paper
 
 
-def _row(paper: Sheet, axes: Axes, top: float, row: Row, unit: str, place: int) -> None:
+def _row(paper: Sheet, axes: Axes, top: float, row: BarRow, unit: str, place: int) -> None:
     """A bar up to the median, the spread as a line with ends, a dot for every run."""
     _head(paper, top + 10, row.name, quantity(row.median, unit))
     paper.text(EDGE, top + 49, clipped(row.words, INNER, SMALL), size=SMALL, color=paper.palette.muted)
@@ -127,7 +136,7 @@ def _span(paper: Sheet, axes: Axes, top: float, span: Span, place: int) -> None:
 # ---- memory
 
 
-def stack(chart: Stack, palette: Palette, title: str) -> Sheet:
+def stack(chart: StackedBars, palette: Palette, title: str) -> Sheet:
     left = any(part.place is None for pile in chart.piles for part in pile.parts)
     names = [*chart.legend, *(["left"] if left else []), *([chart.marked] if chart.marked else [])]
     rows = legend(names, SWATCH)
@@ -157,7 +166,7 @@ def _pile(paper: Sheet, axes: Axes, top: float, above: float, pile: Pile) -> Non
         _mark(paper, axes, pile.mark / GIB, top + 32)
 
 
-def _part(paper: Sheet, axes: Axes, middle: float, high: float, begin: float, part: Part) -> None:
+def _part(paper: Sheet, axes: Axes, middle: float, high: float, begin: float, part: Segment) -> None:
     if part.place is None:
         style: dict[str, Any] = {"facecolor": "none", "edgecolor": paper.palette.muted, "linestyle": (0, (3, 2))}
         axes.barh(middle, part.bytes / GIB, left=begin, height=high, linewidth=1, **style)
@@ -196,5 +205,5 @@ def _swatch(paper: Sheet, x: float, top: float, place: int | None, name: str, ma
         axes.plot([0.5, 0.5], [0, 1], color=paper.palette.ink, linewidth=1.6)
         axes.plot([0.5], [0.1], marker="v", markersize=6, color=paper.palette.ink, clip_on=False)
     else:
-        _part(paper, axes, 0.5, 1, 0, Part(name, GIB, None))
+        _part(paper, axes, 0.5, 1, 0, Segment(name, GIB, None))
     paper.text(x + SWATCH, top, name, size=SMALL)

@@ -6,7 +6,18 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
-from kit.bench.html.chartspecs import Bars, Chart, Curves, Lane, Panel, Point, Row, Series, Span, Timeline
+from kit.bench.html.chartspecs import (
+    BarRow,
+    Bars,
+    Chart,
+    Curves,
+    Lane,
+    Panel,
+    Point,
+    Series,
+    Span,
+    Timeline,
+)
 from kit.bench.html.memorycharts import memory_charts
 from kit.bench.html.names import unique
 from kit.bench.html.numbers import known, number, plain, quantity
@@ -160,11 +171,11 @@ def _bars(section: str, comparison: Comparison) -> Bars | None:
     return Bars(f"{section} {comparison.name}", title, caption, words, comparison.unit, rows)
 
 
-def _row(arm: Arm, words: str) -> Row:
+def _row(arm: Arm, words: str) -> BarRow:
     if not arm.runs or not known(arm.median, arm.least, arm.most):
-        return Row(arm.name, None, None, None, (), words)
+        return BarRow(arm.name, None, None, None, (), words)
     runs = tuple(run.value for run in arm.runs if known(run.value))
-    return Row(arm.name, arm.median, arm.least, arm.most, runs, words)
+    return BarRow(arm.name, arm.median, arm.least, arm.most, runs, words)
 
 
 def _timeline(section: str, comparison: Comparison) -> Timeline | None:

@@ -53,7 +53,7 @@ class Curves:
 
 
 @dataclass(frozen=True)
-class Row:
+class BarRow:
     """An arm: its median with the least and the most of its runs, None where unknown; the verdict in `words`."""
 
     name: str
@@ -73,7 +73,7 @@ class Bars:
     caption: str
     words: str
     unit: str
-    rows: tuple[Row, ...]
+    rows: tuple[BarRow, ...]
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class Timeline:
 
 
 @dataclass(frozen=True)
-class Part:
+class Segment:
     """Bytes of a bar; `place` picks colour and hatching, None is memory that is left."""
 
     name: str
@@ -120,12 +120,12 @@ class Pile:
 
     name: str
     words: str
-    parts: tuple[Part, ...]
+    parts: tuple[Segment, ...]
     mark: int | None = None
 
 
 @dataclass(frozen=True)
-class Stack:
+class StackedBars:
     """Bars over bytes. `total` is where the card ends, None where that is unknown or of no interest; `legend` are the
     parts' names by place; `marked` says what a mark is, "" without marks."""
 
@@ -139,4 +139,4 @@ class Stack:
     marked: str = ""
 
 
-Chart = Curves | Bars | Timeline | Stack
+Chart = Curves | Bars | Timeline | StackedBars

@@ -11,7 +11,13 @@ from io import BytesIO
 from typing import Any
 
 from kit.bench.html.bars import bars, stack, timeline
-from kit.bench.html.chartspecs import Bars, Chart, Curves, Stack, Timeline
+from kit.bench.html.chartspecs import (
+    Bars,
+    Chart,
+    Curves,
+    StackedBars,
+    Timeline,
+)
 from kit.bench.html.lines import curves
 from kit.bench.html.palette import EITHER, LIGHT, Palette
 from kit.bench.html.sheet import EDGE, STYLE, Sheet
@@ -49,7 +55,7 @@ def _drawn(chart: Chart, palette: Palette, title: str = "") -> Sheet:
             return bars(chart, palette, title)
         case Timeline():
             return timeline(chart, palette, title)
-        case Stack():
+        case StackedBars():
             return stack(chart, palette, title)
 
 

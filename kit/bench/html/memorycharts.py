@@ -5,8 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from kit.bench.html.chartspecs import Part, Pile, Stack
-from kit.bench.results import Bench, Footprint
+from kit.bench.html.chartspecs import (
+    Pile,
+    Segment,
+    StackedBars,
+)
+from kit.bench.results import (
+    Bench,
+    MeasuredFootprint,
+)
 from kit.units import size
 
 MOSTLY = 0.9  # of the card, free before: what others hold is not worth a word
@@ -16,7 +23,7 @@ LEFT = "left"
 HELD = "what the driver showed"
 
 
-def planned(footprint: Footprint) -> int:
+def planned(footprint: MeasuredFootprint) -> int:
     """The bill's sum, in bytes."""
     return sum(count for _, count in footprint.lines)
 
@@ -37,7 +44,7 @@ def room(bench: Bench) -> tuple[int | None, str]:
     return whole, f"the card ends at {size(whole)}"
 
 
-def memory_charts(bench: Bench) -> Iterator[Stack]:
+def memory_charts(bench: Bench) -> Iterator[StackedBars]:
     workers = [one for one in bench.memory if planned(one) > 0]
     if not workers:
         return
@@ -45,7 +52,7 @@ def memory_charts(bench: Bench) -> Iterator[Stack]:
     yield _workers(workers)
 
 
-def off(footprint: Footprint) -> str:
+def off(footprint: MeasuredFootprint) -> str:
     """The bill beside the driver's figure, in words."""
     if not footprint.held:
         return f"{size(planned(footprint))} planned, held: unknown"
@@ -53,7 +60,7 @@ def off(footprint: Footprint) -> str:
     return f"{size(planned(footprint))} planned, {size(footprint.held)} held ({more:+.1%})"
 
 
-def _card(workers: Sequence[Footprint], whole: int | None, ends: str) -> Stack:
+def _card(workers: Sequence[MeasuredFootprint], whole: int | None, ends: str) -> StackedBars:
     bill = [(one.service, planned(one)) for one in workers]
     held = [(one.service, one.held) for one in workers]
     piles = [_pile("planned", bill, whole)]
@@ -62,20 +69,20 @@ def _card(workers: Sequence[Footprint], whole: int | None, ends: str) -> Stack:
     words = f"The card: {'; '.join(f'{pile.name}: {pile.words}' for pile in piles)}; {ends}."
     caption = f"by worker; {ends}"
     legend = tuple(name for name, _ in bill)
-    return Stack("memory of the card", f"memory, {caption}", caption, words, tuple(piles), legend, whole)
+    return StackedBars("memory of the card", f"memory, {caption}", caption, words, tuple(piles), legend, whole)
 
 
 def _pile(name: str, counts: Sequence[tuple[str, int | None]], whole: int | None) -> Pile:
-    parts = [Part(service, count, n) for n, (service, count) in enumerate(counts) if count]
+    parts = [Segment(service, count, n) for n, (service, count) in enumerate(counts) if count]
     used = sum(part.bytes for part in parts)
     unknown = [service for service, count in counts if count is None]
     if whole and whole > used and not unknown:
-        parts.append(Part(LEFT, whole - used, None))
+        parts.append(Segment(LEFT, whole - used, None))
     words = f"{size(used)}, {used / whole:.0%}" if whole else size(used)
     return Pile(name, words + (f"; {', '.join(unknown)}: unknown" if unknown else ""), tuple(parts))
 
 
-def _workers(workers: Sequence[Footprint]) -> Stack:
+def _workers(workers: Sequence[MeasuredFootprint]) -> StackedBars:
     """A bar for each worker, its parts the terms of the bill; the largest terms over all have names."""
     sums: Counter[str] = Counter()
     for one in workers:
@@ -87,14 +94,14 @@ def _workers(workers: Sequence[Footprint]) -> Stack:
     words = f"Each worker: {'; '.join(f'{pile.name}: {pile.words}' for pile in piles)}."
     caption = "by what the memory is for"
     marked = HELD if any(one.held for one in workers) else ""
-    return Stack("memory of each worker", f"memory, {caption}", caption, words, piles, legend, None, marked)
+    return StackedBars("memory of each worker", f"memory, {caption}", caption, words, piles, legend, None, marked)
 
 
-def _parts(footprint: Footprint, legend: tuple[str, ...]) -> Iterator[Part]:
+def _parts(footprint: MeasuredFootprint, legend: tuple[str, ...]) -> Iterator[Segment]:
     for n, name in enumerate(legend):
         if n == len(legend) - 1 and name == OTHER:
             count = sum(count for what, count in footprint.lines if what not in legend[:n])
         else:
             count = sum(count for what, count in footprint.lines if what == name)
         if count > 0:
-            yield Part(name, count, n)
+            yield Segment(name, count, n)

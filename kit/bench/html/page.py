@@ -8,14 +8,24 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from kit.bench.html.answers import Answer, Tally, summary, tallies
+from kit.bench.html.answers import (
+    KeyResult,
+    Tally,
+    summary,
+    tallies,
+)
 from kit.bench.html.charts import Placed
 from kit.bench.html.memorycharts import total
 from kit.bench.html.names import unique
 from kit.bench.html.numbers import UNKNOWN, duration
 from kit.bench.html.palette import DARK, LIGHT
 from kit.bench.html.tables import Table, arms_table, figures_table, memory_table, runs_table
-from kit.bench.results import Bench, Comparison, Experiment, Setup
+from kit.bench.results import (
+    Bench,
+    Comparison,
+    Experiment,
+    TestBed,
+)
 from kit.stack.render import fill
 from kit.units import size
 
@@ -55,7 +65,7 @@ class Section:
     id: str
     name: str
     question: str
-    answers: tuple[Answer, ...]
+    answers: tuple[KeyResult, ...]
     tallies: tuple[Tally, ...]
     without: str
     varies: str
@@ -175,7 +185,7 @@ def _runs_said(count: int, commands: bool) -> str:
     return f"{count} runs and their commands" if commands else f"{count} runs"
 
 
-def _title(setup: Setup) -> str:
+def _title(setup: TestBed) -> str:
     name = setup.card.get("name", "an unknown card")
     cpu = setup.host.get("cpu", UNKNOWN)
     return f"Benchmark on the CPU: {cpu}" if name == HOST else f"Benchmark of {_text(name)}"
@@ -208,7 +218,7 @@ def _setup(bench: Bench) -> Iterator[Listed]:
     yield Listed("Images", tuple(setup.images.items()))
 
 
-def _card(setup: Setup, whole: int | None) -> Iterator[Term]:
+def _card(setup: TestBed, whole: int | None) -> Iterator[Term]:
     for key, value in setup.card.items():
         if key == "total_bytes" and whole:
             yield "memory", f"{size(whole)} ({whole:,} bytes)"

@@ -10,7 +10,13 @@ from kit.bench.html.answers import answers
 from kit.bench.html.charts import Getter, figures_of, measured, percentile
 from kit.bench.html.memorycharts import planned
 from kit.bench.html.numbers import UNKNOWN, known, number, plain
-from kit.bench.results import Arm, Comparison, Figures, Footprint, Run
+from kit.bench.results import (
+    Arm,
+    Comparison,
+    Figures,
+    MeasuredFootprint,
+    Run,
+)
 from kit.units import size
 
 
@@ -125,7 +131,7 @@ def _run(run: Run, arm: Arm) -> tuple[Cell, ...]:
     return (*map(Cell, texts), Cell(", ".join(run.raw) or "none"))
 
 
-def memory_table(memory: Sequence[Footprint]) -> Table:
+def memory_table(memory: Sequence[MeasuredFootprint]) -> Table:
     """A column for each worker, a row for each line of its bill, then the sums."""
     terms = dict.fromkeys(what for one in memory for what, _ in one.lines)
     rows = [(Cell(term), *(Cell(_line(one, term)) for one in memory)) for term in terms]
@@ -135,10 +141,10 @@ def memory_table(memory: Sequence[Footprint]) -> Table:
     return Table("The bill, and what the driver showed", ("what", *(one.service for one in memory)), tuple(rows))
 
 
-def _line(footprint: Footprint, term: str) -> str:
+def _line(footprint: MeasuredFootprint, term: str) -> str:
     counts = [count for what, count in footprint.lines if what == term]
     return size(sum(counts)) if counts else "none"
 
 
-def _over(footprint: Footprint) -> str:
+def _over(footprint: MeasuredFootprint) -> str:
     return f"{planned(footprint) / footprint.held - 1:+.1%}" if footprint.held else UNKNOWN

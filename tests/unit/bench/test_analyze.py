@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from kit.bench.analyze import experiment, fairness, jain, value_of
 from kit.bench.design import Protocol, Value, schedule
-from kit.bench.journal import Ran
+from kit.bench.journal import RunDone
 from kit.bench.results import Experiment, Figures, Percentiles
 from tests.support.wishes import protocols, wish
 
@@ -16,13 +16,13 @@ ALL = protocols(wish())
 FAST = Figures(100.0, 10.0, 80, 0, 9.0, Percentiles(5, 6, 7), Percentiles(1, 2, 3), Percentiles(50, 60, 70))
 
 
-def ran(key: str, tokens: float = 100.0, models: tuple[str, ...] = ("chat",), failed: int = 0) -> Ran:
+def ran(key: str, tokens: float = 100.0, models: tuple[str, ...] = ("chat",), failed: int = 0) -> RunDone:
     figures = replace(FAST, tokens=tokens, failed=failed)
     raw, commands = (f"raw/{key}.json",), (f"vllm bench serve {key}",)
-    return Ran(key, "d", 9.0, 8.0, models=dict.fromkeys(models, figures), raw=raw, commands=commands)
+    return RunDone(key, "d", 9.0, 8.0, models=dict.fromkeys(models, figures), raw=raw, commands=commands)
 
 
-def done(protocol: Protocol, upto: int | None = None) -> dict[str, Ran]:
+def done(protocol: Protocol, upto: int | None = None) -> dict[str, RunDone]:
     """The first runs of a protocol, with the models that they load."""
     steps = list(schedule(protocol))[:upto]
     models = {step.key: tuple(load.name for load in step.trial.loads) for step in steps}
@@ -119,8 +119,8 @@ def test_what_a_comparison_takes_from_a_run(value: Value, found: float | None) -
 
 
 def test_a_start_s_value_is_its_seconds() -> None:
-    assert value_of(Ran("start.x.1", "d", 9.0, started=8.5), Value("seconds")) == 8.5
-    assert value_of(Ran("start.x.1", "d", 9.0, started=8.5), Value("tokens")) is None
+    assert value_of(RunDone("start.x.1", "d", 9.0, started=8.5), Value("seconds")) == 8.5
+    assert value_of(RunDone("start.x.1", "d", 9.0, started=8.5), Value("tokens")) is None
 
 
 # ---- remarks
@@ -149,7 +149,7 @@ def test_models_that_were_not_loaded_side_by_side_are_said(
     assert experiment(ALL["together"], known | {alone.key: alone}).remarks == said
 
 
-def used(key: str, seconds: float, **cpu: float) -> dict[str, Ran]:
+def used(key: str, seconds: float, **cpu: float) -> dict[str, RunDone]:
     """8 s of 100 tokens a second."""
     return {key: replace(ran(key), sending=seconds, cpu=cpu)}
 

@@ -6,16 +6,25 @@ from itertools import groupby
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kit.bench.design import AS_GIVEN, EFFORTS, Protocol, Stand, Trial, Wish, schedule, step_id
+from kit.bench.design import (
+    AS_GIVEN,
+    EFFORTS,
+    BenchRequest,
+    Protocol,
+    StackVariant,
+    Trial,
+    schedule,
+    step_id,
+)
 from kit.manifest.model import Manifest
 from tests.support.planning import model
 from tests.support.wishes import protocols, wish, wishes
 
 MANIFEST = Manifest.model_validate({"name": "test", "models": [model()]})
-HERE, THERE = Stand(AS_GIVEN, MANIFEST), Stand("there", MANIFEST)
+HERE, THERE = StackVariant(AS_GIVEN, MANIFEST), StackVariant("there", MANIFEST)
 
 
-def protocol(trials: list[tuple[str, Stand]], rounds: int = 3, inner: int = 1) -> Protocol:
+def protocol(trials: list[tuple[str, StackVariant]], rounds: int = 3, inner: int = 1) -> Protocol:
     made = tuple(Trial(key, stand) for key, stand in trials)
     return Protocol("test", "?", "x", (), made, (), rounds, inner)
 
@@ -64,7 +73,7 @@ def test_a_stack_is_brought_up_once_a_round_at_most(made: Protocol) -> None:
 
 
 @given(wishes())
-def test_a_run_s_name_is_a_file_s_name_of_its_own(made: Wish) -> None:
+def test_a_run_s_name_is_a_file_s_name_of_its_own(made: BenchRequest) -> None:
     steps = [step for one in protocols(made).values() for step in schedule(one)]
     names = [step_id(step) for step in steps]
     assert len(set(names)) == len(steps)

@@ -7,7 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kit.bench.design import Protocol, Stand, Step, Wish, schedule
+from kit.bench.design import (
+    BenchRequest,
+    Protocol,
+    StackVariant,
+    Step,
+    schedule,
+)
 from kit.bench.estimate import (
     A_TURN,
     AROUND,
@@ -17,13 +23,18 @@ from kit.bench.estimate import (
     ROUTER,
     around,
     left,
+    observations,
     only_router,
-    seen,
     start_seconds,
     turns,
     words,
 )
-from kit.bench.journal import Looked, Ran, Record, Stood
+from kit.bench.journal import (
+    PilotDone,
+    Record,
+    RunDone,
+    StackStarted,
+)
 from kit.bench.sizing import LOOK_SECONDS, Size, may_split
 from tests.support.wishes import protocols, wish, wishes
 
@@ -38,25 +49,25 @@ def test_there_is_something_of_every_kind_to_tell() -> None:
     assert kinds == {(False, True), (False, False), (True, False)}
 
 
-def ran(step: Step, seconds: float = 1.0) -> Ran:
-    return Ran(step.key, "d", seconds)
+def ran(step: Step, seconds: float = 1.0) -> RunDone:
+    return RunDone(step.key, "d", seconds)
 
 
 def test_when_all_is_done_nothing_is_left() -> None:
     records = [ran(step) for _, step in STEPS]
-    assert left(ALL, seen(records), None) == 0
-    assert left([], seen([]), None) == 0
+    assert left(ALL, observations(records), None) == 0
+    assert left([], observations([]), None) == 0
 
 
 @given(st.sets(st.integers(0, len(STEPS) - 1)), st.data())
 def test_what_is_left_is_never_negative_and_is_nothing_only_at_the_end(done: set[int], data: st.DataObject) -> None:
     records: list[Record] = [ran(STEPS[n][1], data.draw(st.floats(0.1, 100))) for n in sorted(done)]
     now = data.draw(st.sampled_from([None, *(step.trial.stand for _, step in STEPS)]))
-    found = left(ALL, seen(records), now)
+    found = left(ALL, observations(records), now)
     assert found >= 0 and (found == 0) == (len(done) == len(STEPS))
 
 
-def took(step: Step, protocol: Protocol, now: Stand | None, looked: set[str]) -> tuple[list[Record], float]:
+def took(step: Step, protocol: Protocol, now: StackVariant | None, looked: set[str]) -> tuple[list[Record], float]:
     """A step that takes exactly what is assumed of it: what is written down, and its seconds."""
     trial, records, seconds = step.trial, list[Record](), 0.0
     workers, start = sum(model.replicas for model in trial.stand.manifest.models), A_TURN * turns(trial.stand, 1)
@@ -65,13 +76,13 @@ def took(step: Step, protocol: Protocol, now: Stand | None, looked: set[str]) ->
     if now is None or now.key != trial.stand.key:
         near = now is not None and not now.anew and only_router(now, trial.stand)
         seconds += ROUTER if near else start
-        records.append(Stood(trial.stand.key, seconds, 0 if near else workers, turns(trial.stand, 1)))
+        records.append(StackStarted(trial.stand.key, seconds, 0 if near else workers, turns(trial.stand, 1)))
     name = f"{protocol.name}.{trial.key}"
     if trial.seconds and name not in looked:
         looked.add(name)
         seconds += LOOK + (LOOK_SECONDS + AROUND if may_split(trial) else 0)
         size = Size((FAST,) * len(trial.loads), (1,) * len(trial.loads))
-        records.append(Looked(name, "d", size, 1.0, AROUND))
+        records.append(PilotDone(name, "d", size, 1.0, AROUND))
     sending = trial.seconds or FIXED
     return [*records, replace(ran(step, sending + AROUND), sending=sending)], seconds + sending + AROUND
 
@@ -80,13 +91,13 @@ def took(step: Step, protocol: Protocol, now: Stand | None, looked: set[str]) ->
 def test_when_everything_takes_what_is_assumed_it_takes_what_was_told(names: list[str]) -> None:
     mine = [one for one in ALL if one.name in names]
     records: list[Record] = []
-    told = before = left(mine, seen(records), None)
+    told = before = left(mine, observations(records), None)
     now, looked, spent = None, set[str](), 0.0
     for protocol, step in chain.from_iterable(((one, step) for step in schedule(one)) for one in mine):
         more, seconds = took(step, protocol, now, looked)
         records += more
         now, spent = step.trial.stand, spent + seconds
-        after = left(mine, seen(records), now)
+        after = left(mine, observations(records), now)
         assert after == pytest.approx(told - spent, abs=1e-6)
         assert after < before
         before = after
@@ -94,27 +105,32 @@ def test_when_everything_takes_what_is_assumed_it_takes_what_was_told(names: lis
 
 
 @given(wishes())
-def test_any_benchmark_can_be_told_before_it_begins(made: Wish) -> None:
+def test_any_benchmark_can_be_told_before_it_begins(made: BenchRequest) -> None:
     everything = list(protocols(made).values())
-    told = [left([one], seen([]), None) for one in everything]
+    told = [left([one], observations([]), None) for one in everything]
     assert all((seconds > 0) == bool(one.trials) for seconds, one in zip(told, everything, strict=True))
 
 
 def test_a_stack_that_stands_need_not_start() -> None:
     mine = [one for one in ALL if one.name == "router"]
     given_stand = mine[0].trials[0].stand
-    assert left(mine, seen([]), None) - left(mine, seen([]), given_stand) == 3 * A_TURN
+    assert left(mine, observations([]), None) - left(mine, observations([]), given_stand) == 3 * A_TURN
 
 
 def test_what_was_seen_counts_more_than_what_was_assumed() -> None:
     (router,) = (one for one in ALL if one.name == "router")
     stand = router.trials[0].stand
-    assert start_seconds(stand, seen([])) == 3 * A_TURN
-    other = Stood("another", 20, 2, 2.0)
-    assert start_seconds(stand, seen([other])) == 30
-    assert start_seconds(stand, seen([other, Stood(stand.key, 50, 3, 3.0), Stood(stand.key, 9, 0)])) == 50
-    slow = [Ran(f"router.{trial.key}.1", "d", 100.0) for trial in router.trials]
-    assert left([router], seen(slow), stand) > left([router], seen([replace(one, seconds=10.0) for one in slow]), stand)
+    assert start_seconds(stand, observations([])) == 3 * A_TURN
+    other = StackStarted("another", 20, 2, 2.0)
+    assert start_seconds(stand, observations([other])) == 30
+    assert (
+        start_seconds(stand, observations([other, StackStarted(stand.key, 50, 3, 3.0), StackStarted(stand.key, 9, 0)]))
+        == 50
+    )
+    slow = [RunDone(f"router.{trial.key}.1", "d", 100.0) for trial in router.trials]
+    assert left([router], observations(slow), stand) > left(
+        [router], observations([replace(one, seconds=10.0) for one in slow]), stand
+    )
 
 
 @pytest.mark.parametrize(
@@ -128,21 +144,21 @@ def test_workers_that_start_at_once_take_turns_where_cores_are_few(start: str, c
     stand = wish().given
     mine = replace(stand, manifest=stand.manifest.model_copy(update={"start": start}))
     assert len(mine.manifest.models) == 3 and turns(mine, cores) == told
-    assert start_seconds(mine, seen([Stood("another", 20, 2, 2.0)], cores)) == 10 * told
-    assert start_seconds(replace(mine, cold=True), seen([], cores)) == pytest.approx(A_TURN * COLD * told)
+    assert start_seconds(mine, observations([StackStarted("another", 20, 2, 2.0)], cores)) == 10 * told
+    assert start_seconds(replace(mine, cold=True), observations([], cores)) == pytest.approx(A_TURN * COLD * told)
 
 
 def test_a_run_at_another_rate_is_not_taken_for_this_one() -> None:
     sweep = protocols(wish(rates=(1, 1.5), profile="quick"))["sweep"]
     stand = sweep.trials[0].stand
-    slow = left([sweep], seen([Ran("sweep.chat-1.5.1", "d", 1000.0)]), stand)
-    assert 2000 < slow < 2000 + left([sweep], seen([]), stand)  # the two more runs at 1.5, and not those at 1
+    slow = left([sweep], observations([RunDone("sweep.chat-1.5.1", "d", 1000.0)]), stand)
+    assert 2000 < slow < 2000 + left([sweep], observations([]), stand)  # the two more runs at 1.5, and not those at 1
 
 
 def test_the_time_beside_a_load_is_that_of_the_runs_else_of_the_looks() -> None:
-    look = Looked("router.direct-1", "d", Size((1.0,), (1,)), 9.0, 4.0)
-    run = Ran("router.direct-1.1", "d", 9.0, 8.0)
-    assert [around(seen(records)) for records in ([], [look], [look, run])] == [AROUND, 4, 1]
+    look = PilotDone("router.direct-1", "d", Size((1.0,), (1,)), 9.0, 4.0)
+    run = RunDone("router.direct-1.1", "d", 9.0, 8.0)
+    assert [around(observations(records)) for records in ([], [look], [look, run])] == [AROUND, 4, 1]
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 
-from kit.bench.design import Wish
+from kit.bench.design import BenchRequest
 from kit.bench.experiments import EXPERIMENTS
 from kit.bench.workload import SPARE
 from tests.support.paths import GOLDEN
@@ -33,7 +33,7 @@ def test_what_would_run_for_an_example(name: str, folder: str, profile: str, gol
 
 
 @given(wishes())
-def test_every_stack_keeps_the_rules_and_fits_the_card_and_every_load_fits_the_context(made: Wish) -> None:
+def test_every_stack_keeps_the_rules_and_fits_the_card_and_every_load_fits_the_context(made: BenchRequest) -> None:
     for name, protocol in protocols(made).items():
         if name == "mps":  # its server takes memory too: `bench` leaves it out where that does not fit
             continue
@@ -47,7 +47,7 @@ def test_every_stack_keeps_the_rules_and_fits_the_card_and_every_load_fits_the_c
 
 
 @given(wishes())
-def test_no_more_requests_are_sent_at_once_than_workers_take(made: Wish) -> None:
+def test_no_more_requests_are_sent_at_once_than_workers_take(made: BenchRequest) -> None:
     for name, protocol in protocols(made).items():
         for trial in protocol.trials:
             for load in trial.loads:
@@ -57,7 +57,7 @@ def test_no_more_requests_are_sent_at_once_than_workers_take(made: Wish) -> None
 
 
 @given(wishes())
-def test_an_experiment_runs_or_says_why_not(made: Wish) -> None:
+def test_an_experiment_runs_or_says_why_not(made: BenchRequest) -> None:
     for protocol in protocols(made).values():
         assert bool(protocol.trials) == bool(protocol.views) and (protocol.trials or protocol.remarks)
         keys = [trial.key for trial in protocol.trials]
@@ -70,7 +70,7 @@ def test_an_experiment_runs_or_says_why_not(made: Wish) -> None:
 
 
 @given(wishes())
-def test_one_thing_varies_between_the_arms(made: Wish) -> None:
+def test_one_thing_varies_between_the_arms(made: BenchRequest) -> None:
     """Trials that are compared have the same loads, but for what their experiment is about."""
     for name, protocol in protocols(made).items():
         if name in ("sweep", "together", "start"):

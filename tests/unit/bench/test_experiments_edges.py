@@ -6,12 +6,15 @@ from dataclasses import replace
 
 import pytest
 
-from kit.bench.design import AS_GIVEN, Wish
+from kit.bench.design import (
+    AS_GIVEN,
+    BenchRequest,
+)
 from kit.bench.experiments import EXPERIMENTS
 from kit.bench.experiments.policy import NOT_FOR_MANY
 from kit.errors import ManifestError
 from kit.manifest.fields import POLICIES
-from kit.manifest.model import GpuWish
+from kit.manifest.model import GpuConfig
 from tests.support import planning
 from tests.support.planning import LLAMA, SMALL, TINY, model, trio
 from tests.support.wishes import HOST, example, on, planned_stands, protocols, wish
@@ -19,7 +22,7 @@ from tests.support.wishes import HOST, example, on, planned_stands, protocols, w
 SINGLE = ("router", "prefix", "split", "policy")  # experiments with one model
 
 
-def said(made: Wish) -> dict[str, tuple[str, ...]]:
+def said(made: BenchRequest) -> dict[str, tuple[str, ...]]:
     return {name: one.remarks for name, one in protocols(made).items() if not one.trials}
 
 
@@ -92,7 +95,7 @@ def test_a_model_that_fills_the_card_has_no_part_and_no_replicas() -> None:
 
 def test_a_stack_that_has_mps_is_the_one_with_it() -> None:
     asked = planning.ask(*trio())
-    given_mps = asked.manifest.model_copy(update={"gpu": GpuWish(mps=True)})
+    given_mps = asked.manifest.model_copy(update={"gpu": GpuConfig(mps=True)})
     mps = protocols(on(replace(asked, manifest=given_mps)))["mps"]
     assert [(t.stand.key, t.stand.manifest.gpu.mps) for t in mps.trials] == [("without MPS", False), (AS_GIVEN, True)]
     assert [arm[:2] for arm in mps.views[0].arms] == [("without MPS", "without MPS"), ("with MPS", AS_GIVEN)]

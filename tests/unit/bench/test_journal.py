@@ -7,7 +7,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kit.bench.journal import Began, Held, Looked, Ran, Record, Stood, Told, line, read, runs, sizes, whole
+from kit.bench.journal import (
+    BenchStarted,
+    Estimated,
+    MemoryRead,
+    PilotDone,
+    Record,
+    RunDone,
+    StackStarted,
+    line,
+    read,
+    runs,
+    sizes,
+    whole,
+)
 from kit.bench.sizing import Size
 from kit.errors import TargetError
 from tests.support.anybench import FIGURES, NASTY, PHASES, TEXTS, WHOLE
@@ -21,14 +34,14 @@ KEYS = NASTY | st.sampled_from(["a\u2028b", "a\u0085b", "a\x0cb", "a\rb", "Ã¼ðŸ¦
 FINITE = FIGURES.filter(lambda figures: "nan" not in repr(figures))
 RECORDS: st.SearchStrategy[Record] = st.one_of(
     st.builds(
-        Ran, KEYS, KEYS, NUMBER, NUMBER, st.none() | NUMBER, st.dictionaries(KEYS, FINITE, max_size=2),
+        RunDone, KEYS, KEYS, NUMBER, NUMBER, st.none() | NUMBER, st.dictionaries(KEYS, FINITE, max_size=2),
         st.none() | NUMBER, PHASES.filter(lambda phases: "nan" not in repr(phases)), TEXTS, TEXTS,
     ),
-    st.builds(Looked, KEYS, KEYS, SIZES, NUMBER, NUMBER),
-    st.builds(Stood, KEYS, NUMBER, st.integers(0, 9)),
-    st.builds(Told, NUMBER, st.none() | NUMBER),
-    st.builds(Began, KEYS, WHOLE),
-    st.builds(Held, st.dictionaries(KEYS, WHOLE, max_size=3)),
+    st.builds(PilotDone, KEYS, KEYS, SIZES, NUMBER, NUMBER),
+    st.builds(StackStarted, KEYS, NUMBER, st.integers(0, 9)),
+    st.builds(Estimated, NUMBER, st.none() | NUMBER),
+    st.builds(BenchStarted, KEYS, WHOLE),
+    st.builds(MemoryRead, st.dictionaries(KEYS, WHOLE, max_size=3)),
 )  # fmt: skip
 PLACE = "bench/records.jsonl"
 
@@ -57,9 +70,9 @@ def test_a_last_line_that_was_not_finished_is_none(records: list[Record], last: 
 
 
 def test_empty_lines_are_none_and_are_counted() -> None:
-    assert read("\n\n" + line(Told(1.0)) + "\n", PLACE) == (Told(1.0),)
+    assert read("\n\n" + line(Estimated(1.0)) + "\n", PLACE) == (Estimated(1.0),)
     with pytest.raises(TargetError, match=r"bench/records\.jsonl:3 is no record"):
-        read("\n" + line(Told(1.0)) + "{}\n", PLACE)
+        read("\n" + line(Estimated(1.0)) + "{}\n", PLACE)
 
 
 @pytest.mark.parametrize(
@@ -79,17 +92,19 @@ def test_empty_lines_are_none_and_are_counted() -> None:
 )
 def test_a_broken_line_is_refused_at_its_place_with_what_to_do(broken: str, why: str) -> None:
     with pytest.raises(TargetError) as caught:
-        read(line(Told(1.0)) + broken + "\n" + line(Told(2.0)), PLACE)
+        read(line(Estimated(1.0)) + broken + "\n" + line(Estimated(2.0)), PLACE)
     said = str(caught.value)
     assert said.startswith("bench/records.jsonl:2 is no record of a benchmark; ") and why in said
     assert said.endswith("; choose another folder with -o")
 
 
 def test_a_run_that_was_made_again_is_the_last_one() -> None:
-    records = [Ran("a.b.1", "d", 1.0), Ran("a.c.1", "d", 2.0), Ran("a.b.1", "e", 3.0), Told(1.0)]
+    records = [RunDone("a.b.1", "d", 1.0), RunDone("a.c.1", "d", 2.0), RunDone("a.b.1", "e", 3.0), Estimated(1.0)]
     assert runs(records) == {"a.b.1": records[2], "a.c.1": records[1]}
 
 
 def test_what_looks_found_is_known_by_the_trial() -> None:
     size: Any = Size((1.5, 2.0), (1, 4))
-    assert sizes([Looked("router.direct-8", "d", size, 3.0, 1.0), Stood("x", 1, 1)]) == {"router.direct-8": size}
+    assert sizes([PilotDone("router.direct-8", "d", size, 3.0, 1.0), StackStarted("x", 1, 1)]) == {
+        "router.direct-8": size
+    }

@@ -10,11 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kit.bench.load import Load, Prompts, arguments, tokenizer_of
+from kit.bench.load import (
+    LoadSpec,
+    Prompts,
+    arguments,
+    tokenizer_of,
+)
 from tests.support.paths import GOLDEN
 
 Golden = Callable[[Path, str], None]
-PLAIN = Load("chat", "chat", "generate", Prompts(128, 128), 48, 960, seed=7)
+PLAIN = LoadSpec("chat", "chat", "generate", Prompts(128, 128), 48, 960, seed=7)
 LOADS = {
     "through the router": PLAIN,
     "straight to a worker": replace(PLAIN, door="worker", concurrency=1, count=24),
@@ -36,10 +41,10 @@ def test_what_vllm_is_told(golden: Golden) -> None:
 
 
 @st.composite
-def loads(draw: st.DrawFn) -> Load:
+def loads(draw: st.DrawFn) -> LoadSpec:
     prefix = draw(st.sampled_from([0, 0, 64]))
     prefixes = draw(st.integers(1, 40)) if prefix else 0
-    return Load(
+    return LoadSpec(
         "chat", "chat", "generate", Prompts(128, 16, prefix, prefixes),
         concurrency=draw(st.integers(1, 64)), count=draw(st.integers(64, 2000)),
         rate=draw(st.none() | st.floats(0.5, 100)), processes=draw(st.integers(1, 8)), seed=draw(st.integers(0, 2**24)),
@@ -47,7 +52,7 @@ def loads(draw: st.DrawFn) -> Load:
 
 
 @given(loads())
-def test_the_parts_of_a_load_are_the_load(load: Load) -> None:
+def test_the_parts_of_a_load_are_the_load(load: LoadSpec) -> None:
     parts = load.split()
     assert len(parts) == min(load.processes, load.concurrency)
     assert sum(part.count for part in parts) == load.count
@@ -59,7 +64,7 @@ def test_the_parts_of_a_load_are_the_load(load: Load) -> None:
 
 
 @given(loads())
-def test_the_parts_are_alike_and_each_can_be_sent(load: Load) -> None:
+def test_the_parts_are_alike_and_each_can_be_sent(load: LoadSpec) -> None:
     parts = load.split()
     for of in (lambda p: p.count, lambda p: p.concurrency, lambda p: p.prompts.prefixes):
         assert max(map(of, parts)) - min(map(of, parts)) <= 1
@@ -71,14 +76,14 @@ def test_the_parts_are_alike_and_each_can_be_sent(load: Load) -> None:
 
 
 @given(loads(), st.integers(1, 1000))
-def test_no_two_processes_send_the_same_prompts(load: Load, later: int) -> None:
+def test_no_two_processes_send_the_same_prompts(load: LoadSpec, later: int) -> None:
     mine, others = load.split(), replace(load, seed=load.seed + later).split()
     seeds = [part.seed for part in (*mine, *others)]
     assert len(set(seeds)) == len(seeds) and max(seeds) < 2**32
 
 
 @given(loads())
-def test_what_vllm_is_told_can_be_read_back(load: Load) -> None:
+def test_what_vllm_is_told_can_be_read_back(load: LoadSpec) -> None:
     for part in load.split():
         words = arguments(part, "http://router:30000", "/models/chat", "3.json")
         told = dict(zip(words, (*words[1:], ""), strict=True))

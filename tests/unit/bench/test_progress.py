@@ -12,7 +12,7 @@ from rich.console import Console
 
 from kit.bench.analyze import experiment
 from kit.bench.design import Step, schedule
-from kit.bench.journal import Ran
+from kit.bench.journal import RunDone
 from kit.bench.progress import Bar, found_lines, look_words, number, run_line, told_lines
 from kit.bench.results import Figures, Percentiles
 from kit.bench.sizing import Size
@@ -61,8 +61,8 @@ def test_on_a_terminal_a_line_lives_and_says_how_far_it_is() -> None:
     assert made.live is None and "router: direct" in text.getvalue()
 
 
-def ran(key: str, **models: Figures) -> Ran:
-    return Ran(key, "d", 9.0, 8.0, models=models)
+def ran(key: str, **models: Figures) -> RunDone:
+    return RunDone(key, "d", 9.0, 8.0, models=models)
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def ran(key: str, **models: Figures) -> Ran:
         (replace(ran("start.parallel, warm.1"), started=61.26), "start: parallel, warm, run 1: 61.3 s"),
     ],
 )
-def test_a_run_in_a_line(record: Ran, said: str) -> None:
+def test_a_run_in_a_line(record: RunDone, said: str) -> None:
     assert run_line(*STEPS[record.key], record) == said
 
 
@@ -129,7 +129,7 @@ def test_what_was_found_in_words(golden: Golden) -> None:
     golden(GOLDEN / "bench" / "bench-found.txt", "\n".join([*lines, ""]))
 
 
-def invented(step: Step) -> Ran:
+def invented(step: Step) -> RunDone:
     """Slower through the router, and beside others; a little different in every round."""
     slow = 2.0 if len(step.trial.loads) > 1 else 1.3 if step.trial.key.startswith("through-8") else 1.0
     factor = slow * (1 + step.round / 50)

@@ -11,14 +11,27 @@ from pathlib import Path
 import pytest
 
 from kit.bench.design import schedule
-from kit.bench.journal import Began, Held, Looked, Record, Told, line
-from kit.bench.load import Load
+from kit.bench.journal import (
+    BenchStarted,
+    Estimated,
+    MemoryRead,
+    PilotDone,
+    Record,
+    line,
+)
+from kit.bench.load import LoadSpec
 from kit.bench.load_containers import Sent
-from kit.bench.results_dir import Files, digest_of, load_digest, load_seeds, setup_of
+from kit.bench.results_dir import (
+    ResultsDir,
+    digest_of,
+    load_digest,
+    load_seeds,
+    setup_of,
+)
 from kit.bench.run_trial import Outcome, Part
 from kit.bench.session import Session
 from kit.bench.sizing import Size
-from kit.bench.stacks import Place
+from kit.bench.stacks import StackFolders
 from kit.bench.vllm_results import parse
 from kit.errors import ManifestError, TargetError
 from kit.gpu import from_size
@@ -37,35 +50,35 @@ def session(tmp_path: Path) -> Session:
 
 
 def test_a_folder_that_is_not_there_is_empty_and_is_not_made(session: Session) -> None:
-    files = Files.at(folder_of(session))
+    files = ResultsDir.at(folder_of(session))
     assert (files.records, files.nonce) == ([], 0) and not folder_of(session).exists()
 
 
 def test_what_is_added_is_there_for_the_next_one(session: Session) -> None:
-    files = Files.at(folder_of(session))
-    records: list[Record] = [Began("now", 77, "a card"), *do(files, *some(session), upto=0), Told(3.0, 2.0)]
+    files = ResultsDir.at(folder_of(session))
+    records: list[Record] = [BenchStarted("now", 77, "a card"), *do(files, *some(session), upto=0), Estimated(3.0, 2.0)]
     for record in records:
         files.add(record)
-    again = Files.at(folder_of(session))
+    again = ResultsDir.at(folder_of(session))
     assert again.records == files.records == records and again.nonce == 77
 
 
 def test_a_line_that_was_cut_off_is_forgotten_and_what_follows_is_whole(session: Session) -> None:
-    files = Files.at(folder_of(session))
-    files.add(Told(1.0))
+    files = ResultsDir.at(folder_of(session))
+    files.add(Estimated(1.0))
     with (folder_of(session) / "records.jsonl").open("a") as file:
-        file.write(line(Told(2.0))[:-5])
-    resumed = Files.at(folder_of(session))
-    resumed.add(Told(3.0))
-    assert Files.at(folder_of(session)).records == resumed.records == [Told(1.0), Told(3.0)]
+        file.write(line(Estimated(2.0))[:-5])
+    resumed = ResultsDir.at(folder_of(session))
+    resumed.add(Estimated(3.0))
+    assert ResultsDir.at(folder_of(session)).records == resumed.records == [Estimated(1.0), Estimated(3.0)]
 
 
 def test_a_broken_line_is_refused_and_left_as_it_is(session: Session) -> None:
     folder_of(session).mkdir()
-    text = "nonsense\n" + line(Told(1.0))
+    text = "nonsense\n" + line(Estimated(1.0))
     (folder_of(session) / "records.jsonl").write_text(text)
     with pytest.raises(TargetError, match=r"records\.jsonl:1 is no record of a benchmark; .*; choose another folder"):
-        Files.at(folder_of(session))
+        ResultsDir.at(folder_of(session))
     assert (folder_of(session) / "records.jsonl").read_text() == text
 
 
@@ -73,8 +86,8 @@ def test_a_broken_line_is_refused_and_left_as_it_is(session: Session) -> None:
 
 
 def test_results_of_the_same_are_taken(session: Session) -> None:
-    files = Files.at(folder_of(session))
-    files.add(Began("now", 1, setup_of(session.wish)))
+    files = ResultsDir.at(folder_of(session))
+    files.add(BenchStarted("now", 1, setup_of(session.wish)))
     do(files, *some(session, "router", "policy"))
     before = list(files.records)
     files.check(some(session, "router", "sweep", "policy"), session.wish, again=False)
@@ -90,16 +103,16 @@ def test_runs_and_looks_of_another_profile_are_refused(session: Session) -> None
     other = replace(session.wish, effort=replace(session.wish.effort, seconds=3))
     (router,) = (one for name, one in protocols(other).items() if name == "router")
     step = next(schedule(router))
-    look = Looked("router.direct-8", digest_of(router, step.trial), Size((1.0,), (1,)), 1.0, 1.0)
+    look = PilotDone("router.direct-8", digest_of(router, step.trial), Size((1.0,), (1,)), 1.0, 1.0)
     for record in (ran(router, step), look):
-        files = Files(folder_of(session), [record])
+        files = ResultsDir(folder_of(session), [record])
         with pytest.raises(ManifestError, match=WORDS.format(record.key.replace(".", r"\."))):
             files.check(some(session), session.wish, again=False)
 
 
 def test_results_of_another_manifest_are_refused_whatever_is_asked(session: Session) -> None:
-    files = Files.at(folder_of(session))
-    files.add(Began("now", 1, setup_of(session.wish)))
+    files = ResultsDir.at(folder_of(session))
+    files.add(BenchStarted("now", 1, setup_of(session.wish)))
     do(files, *some(session))
     changed = opened(session.project.folder, "context: 1k")
     with pytest.raises(ManifestError, match=WORDS.format("manifest [0-9a-f]{16}")):
@@ -112,8 +125,8 @@ def test_a_comment_in_the_manifest_changes_nothing(session: Session) -> None:
 
 
 def test_results_of_another_card_are_refused(session: Session) -> None:
-    files = Files.at(folder_of(session))
-    files.add(Began("now", 1, setup_of(session.wish)))
+    files = ResultsDir.at(folder_of(session))
+    files.add(BenchStarted("now", 1, setup_of(session.wish)))
     card = replace(HOST, total_bytes=HOST.total_bytes + MIB)
     other = replace(session.wish, plan=replace(session.wish.plan, gpu=card))
     with pytest.raises(ManifestError, match=WORDS.format("8,589,934,592 bytes")):
@@ -125,8 +138,8 @@ def test_results_of_another_card_are_refused(session: Session) -> None:
 def test_when_less_of_the_card_is_free_than_before_that_is_said(session: Session) -> None:
     card = from_size("16GiB")
     mine = replace(session.wish, plan=replace(session.wish.plan, gpu=card))
-    files = Files.at(folder_of(session))
-    files.add(Began("now", 1, "another card", card.free_bytes))
+    files = ResultsDir.at(folder_of(session))
+    files.add(BenchStarted("now", 1, "another card", card.free_bytes))
     with pytest.raises(ManifestError, match=r"--again to measure anew$"):
         files.check([], mine, again=False)
     less = replace(mine, plan=replace(mine.plan, gpu=replace(card, free_bytes=12 * GIB)))
@@ -146,11 +159,11 @@ def test_what_is_sent_alike_to_the_same_stack_needs_one_look() -> None:
 
 
 def test_again_forgets_what_was_measured(session: Session) -> None:
-    files = Files.at(folder_of(session))
+    files = ResultsDir.at(folder_of(session))
     do(files, *some(session))
     files.write_bench(session, some(session))
     files.check(some(session), session.wish, again=True)
-    assert (files.records, Files.at(folder_of(session)).records) == ([], [])
+    assert (files.records, ResultsDir.at(folder_of(session)).records) == ([], [])
     assert not (folder_of(session) / "bench.json").exists()
 
 
@@ -181,7 +194,7 @@ def test_every_run_has_prompts_of_its_own(session: Session) -> None:
 # ---- what lies in the folder
 
 
-def part(load: Load, text: str) -> Part:
+def part(load: LoadSpec, text: str) -> Part:
     return Part(load, ("bench", "serve", "--model", "a b"), Sent(text, 1.0, (0.5,), 0.25), parse(text))
 
 
@@ -190,7 +203,7 @@ def test_vllm_s_json_and_its_commands_are_kept(session: Session) -> None:
     step = next(schedule(router))
     texts = [generated(steady(1000, seconds)) for seconds in (3, 5, 7)]
     one, other, third = (part(step.trial.loads[0], text) for text in texts)
-    names, commands = Files.at(folder_of(session)).keep_raw(step, Outcome(((one, other), (third,)), 2.0, {}))
+    names, commands = ResultsDir.at(folder_of(session)).keep_raw(step, Outcome(((one, other), (third,)), 2.0, {}))
     assert names == tuple(f"raw/router.direct-8.1.{n}.json" for n in range(3))
     assert [shlex.split(command) for command in commands] == [["vllm", "bench", "serve", "--model", "a b"]] * 3
     for name, text in zip(names, texts, strict=True):
@@ -200,12 +213,14 @@ def test_vllm_s_json_and_its_commands_are_kept(session: Session) -> None:
 
 
 def test_the_compose_file_of_every_stack_is_kept(session: Session, tmp_path: Path) -> None:
-    place = Place("demo", tmp_path / "given", tmp_path / "others", lambda: None, lambda s, f: None, lambda f: None)
+    place = StackFolders(
+        "demo", tmp_path / "given", tmp_path / "others", lambda: None, lambda s, f: None, lambda f: None
+    )
     for folder in (place.given, place.others):
         folder.mkdir()
         (folder / "docker-compose.yaml").write_text(f"# {folder.name}\n")
     (router, policy) = some(session, "router", "policy")
-    files = Files.at(folder_of(session))
+    files = ResultsDir.at(folder_of(session))
     for stand in (router.trials[0].stand, policy.trials[0].stand):
         files.keep_stack(stand, place)
     kept = {path.name: path.read_text() for path in (folder_of(session) / "stacks").iterdir()}
@@ -213,11 +228,11 @@ def test_the_compose_file_of_every_stack_is_kept(session: Session, tmp_path: Pat
 
 
 def test_bench_json_has_everything_to_do_it_again(session: Session) -> None:
-    files = Files.at(folder_of(session))
-    files.add(Began("2026-01-01T00:00:00+00:00", 7, setup_of(session.wish)))
+    files = ResultsDir.at(folder_of(session))
+    files.add(BenchStarted("2026-01-01T00:00:00+00:00", 7, setup_of(session.wish)))
     do(files, *some(session))
-    files.add(Held({"chat": 5 * MIB}))
-    files.add(Told(60.0, 66.0))
+    files.add(MemoryRead({"chat": 5 * MIB}))
+    files.add(Estimated(60.0, 66.0))
     (folder_of(session) / "stacks").mkdir()
     (folder_of(session) / "stacks" / "as-given.yaml").touch()
     assert files.write_bench(session, some(session)) == folder_of(session) / "bench.json"
@@ -232,7 +247,7 @@ def test_bench_json_has_everything_to_do_it_again(session: Session) -> None:
 
 
 def test_bench_json_keeps_the_experiments_of_other_commands(session: Session) -> None:
-    files = Files.at(folder_of(session))
+    files = ResultsDir.at(folder_of(session))
     do(files, *some(session, "router", "start"))
     files.write_bench(session, some(session, "router", "start"))
     do(files, *some(session, "sweep"))
@@ -241,7 +256,7 @@ def test_bench_json_keeps_the_experiments_of_other_commands(session: Session) ->
 
 
 def test_an_experiment_that_is_left_out_now_keeps_what_was_found_before(session: Session) -> None:
-    files = Files.at(folder_of(session))
+    files = ResultsDir.at(folder_of(session))
     (policy,) = some(session, "policy")
     do(files, policy)
     files.write_bench(session, [policy])
@@ -251,7 +266,7 @@ def test_an_experiment_that_is_left_out_now_keeps_what_was_found_before(session:
 
 
 def test_half_a_benchmark_is_written_too(session: Session) -> None:
-    files = Files.at(folder_of(session))
+    files = ResultsDir.at(folder_of(session))
     do(files, *some(session), upto=1)
     files.write_bench(session, some(session))
     (found,) = bench_of(session).experiments

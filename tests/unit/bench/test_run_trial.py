@@ -9,8 +9,15 @@ from typing import Any, cast
 
 import pytest
 
-from kit.bench.design import AS_GIVEN, Stand, Trial
-from kit.bench.load import Load, Prompts
+from kit.bench.design import (
+    AS_GIVEN,
+    StackVariant,
+    Trial,
+)
+from kit.bench.load import (
+    LoadSpec,
+    Prompts,
+)
 from kit.bench.load_containers import Loaders, Said, Sent
 from kit.bench.run_trial import Outcome, at_once, send
 from kit.errors import Problem, TargetError
@@ -18,9 +25,9 @@ from kit.manifest.model import Manifest
 from tests.support.planning import model
 from tests.support.servejson import embedded, generated, steady
 
-HERE = Stand(AS_GIVEN, Manifest.model_validate({"name": "test", "models": [model()]}))
-CHAT = Load("chat", "chat", "generate", Prompts(64, 16), 8, 40, processes=3)
-EMBED = Load("embed", "embed-2", "embed", Prompts(64, 0), 4, 10, door="worker")
+HERE = StackVariant(AS_GIVEN, Manifest.model_validate({"name": "test", "models": [model()]}))
+CHAT = LoadSpec("chat", "chat", "generate", Prompts(64, 16), 8, 40, processes=3)
+EMBED = LoadSpec("embed", "embed-2", "embed", Prompts(64, 0), 4, 10, door="worker")
 
 
 class Pretended:
@@ -58,7 +65,7 @@ class Pretended:
         return [dict(pairwise(argv)) for name, argv, _ in self.sent if name == service]
 
 
-def sent(*loads: Load, key: str | None = None) -> tuple[Outcome, Pretended, list[tuple[int, int]]]:
+def sent(*loads: LoadSpec, key: str | None = None) -> tuple[Outcome, Pretended, list[tuple[int, int]]]:
     pretended, seen = Pretended(), list[tuple[int, int]]()
     trial = Trial("a", HERE, loads)
     outcome = send(trial, cast(Loaders, pretended), key, lambda done, of: seen.append((done, of)))
@@ -129,7 +136,7 @@ def test_progress_is_the_sum_of_all_processes() -> None:
 
 def test_one_load_that_fails_is_the_trial_s_error() -> None:
     with pytest.raises(TargetError, match="it broke"):
-        sent(CHAT, Load("x", "broken", "generate", Prompts(64, 16), 8, 40))
+        sent(CHAT, LoadSpec("x", "broken", "generate", Prompts(64, 16), 8, 40))
 
 
 # ---- at once

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from pathlib import Path
 
-from kit.bench.results_dir import Files
+from kit.bench.results_dir import ResultsDir
 from kit.bench.session import Session, write_down
 from tests.support.benchfolder import bench_of, copied, do, folder_of, some
 
@@ -17,7 +17,7 @@ def said(session: Session) -> str:
 
 def test_where_the_results_are_is_said(tmp_path: Path) -> None:
     session = copied(tmp_path)
-    files = Files.at(folder_of(session))
+    files = ResultsDir.at(folder_of(session))
     do(files, *some(session), upto=1)
     write_down(session, some(session), files)
     folder = folder_of(session)
@@ -27,7 +27,7 @@ def test_where_the_results_are_is_said(tmp_path: Path) -> None:
 
 def test_a_bench_json_that_cannot_be_read_is_said_and_left_and_hides_nothing_else(tmp_path: Path) -> None:
     session = copied(tmp_path)
-    files = Files.at(folder_of(session))
+    files = ResultsDir.at(folder_of(session))
     do(files, *some(session), upto=1)
     (folder_of(session) / "bench.json").write_text("mine")
     write_down(session, some(session), files)

@@ -6,8 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kit.bench.design import AS_GIVEN, Stand, Trial
-from kit.bench.load import Load, Prompts
+from kit.bench.design import (
+    AS_GIVEN,
+    StackVariant,
+    Trial,
+)
+from kit.bench.load import (
+    LoadSpec,
+    Prompts,
+)
 from kit.bench.sizing import (
     MOST_PROCESSES,
     WORTH_SPLITTING,
@@ -24,16 +31,16 @@ from kit.bench.vllm_results import LEAST_SECONDS
 from kit.manifest.model import Manifest
 from tests.support.planning import model
 
-HERE = Stand(AS_GIVEN, Manifest.model_validate({"name": "test", "models": [model()]}))
+HERE = StackVariant(AS_GIVEN, Manifest.model_validate({"name": "test", "models": [model()]}))
 RATES = st.floats(0.05, 500)
 CONCURRENCY = st.sampled_from([1, 2, 8, 16, 32, 48, 256])
 
 
-def load(concurrency: int = 8, **more: float) -> Load:
-    return Load("chat", "chat", "generate", Prompts(64, 16), concurrency, 0, **more)  # type: ignore[arg-type]
+def load(concurrency: int = 8, **more: float) -> LoadSpec:
+    return LoadSpec("chat", "chat", "generate", Prompts(64, 16), concurrency, 0, **more)  # type: ignore[arg-type]
 
 
-def trial(*loads: Load, key: str = "a", seconds: float = 8, group: str = "") -> Trial:
+def trial(*loads: LoadSpec, key: str = "a", seconds: float = 8, group: str = "") -> Trial:
     return Trial(key, HERE, loads, seconds, group)
 
 
@@ -42,7 +49,7 @@ def counts(of: Trial) -> list[int]:
 
 
 def test_a_group_on_two_stacks_sends_what_was_found_on_the_first() -> None:
-    there = Stand("another", HERE.manifest)
+    there = StackVariant("another", HERE.manifest)
     first, second = trial(load(8), key="a", group="g"), replace(trial(load(8), key="b", group="g"), stand=there)
     alone = {"a": Size((100.0,), (2,))}
     both = alone | {"b": Size((10.0,), (4,))}

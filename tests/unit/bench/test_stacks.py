@@ -10,9 +10,12 @@ from typing import Any, cast
 
 import pytest
 
-from kit.bench.design import AS_GIVEN, Stand
-from kit.bench.journal import Stood
-from kit.bench.stacks import Ground, Place
+from kit.bench.design import (
+    AS_GIVEN,
+    StackVariant,
+)
+from kit.bench.journal import StackStarted
+from kit.bench.stacks import StackFolders, StackRunner
 from kit.compose import up
 from kit.compose.events import Watch, unwatched
 from kit.compose.wait import Clock
@@ -22,7 +25,7 @@ from tests.support.planning import model
 from tests.support.typed import ROOT
 
 MANIFEST = Manifest.model_validate({"name": "test", "models": [model(), model("tiny", replicas=2)]})
-GIVEN = Stand(AS_GIVEN, MANIFEST)
+GIVEN = StackVariant(AS_GIVEN, MANIFEST)
 
 
 @dataclass
@@ -51,16 +54,16 @@ def watching() -> Iterator[Watch]:
     yield unwatched
 
 
-def ground(yard: Yard) -> Ground:
-    place = Place("test", Path("given"), Path("others"), yard.bring, lambda stand, folder: None, yard.verify)
+def ground(yard: Yard) -> StackRunner:
+    place = StackFolders("test", Path("given"), Path("others"), yard.bring, lambda stand, folder: None, yard.verify)
     clock = Clock(now=lambda: yard.seconds, sleep=lambda seconds: None)
-    return Ground(cast(Any, None), {}, place, cast(Any, None), watching, 60, clock)
+    return StackRunner(cast(Any, None), {}, place, cast(Any, None), watching, 60, clock)
 
 
 def test_the_user_s_stack_is_brought_up_verified_and_timed_once() -> None:
     yard = Yard()
     made = ground(yard)
-    assert made.stand(GIVEN) == Stood(AS_GIVEN, 35, 3)
+    assert made.stand(GIVEN) == StackStarted(AS_GIVEN, 35, 3)
     assert made.stand(GIVEN) is None
     assert yard.done == ["bring", "verify given"] and made.now == GIVEN
 
@@ -93,16 +96,16 @@ class Volumes:
         self.names.remove(name)
 
 
-def with_volumes(example: str, engine: Volumes) -> Ground:
+def with_volumes(example: str, engine: Volumes) -> StackRunner:
     """A ground whose other stacks are an example's, under its name."""
     folder = ROOT / "compose" / example
-    place = Place(
+    place = StackFolders(
         up.read(folder, {}).name, folder, folder, lambda: None, lambda stand, folder: None, lambda folder: None
     )
-    return Ground(cast(Any, engine), {}, place, cast(Any, None), watching, 60)
+    return StackRunner(cast(Any, engine), {}, place, cast(Any, None), watching, 60)
 
 
-WARM = Stand("sequential, warm", MANIFEST, anew=True)
+WARM = StackVariant("sequential, warm", MANIFEST, anew=True)
 
 
 def test_a_warm_start_wants_the_caches_that_a_start_leaves() -> None:

@@ -8,7 +8,11 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from kit.bench.results import Arm, Run, Verdict
+from kit.bench.results import (
+    Arm,
+    Conclusion,
+    Run,
+)
 from kit.bench.statistics import LEAST_RUNS, arm, verdict
 
 POSITIVE = st.floats(0.01, 1e6)
@@ -22,7 +26,7 @@ def of(values: list[float], name: str = "arm") -> Arm:
     return arm(name, [Run(f"{name}.{n}", n, value, 1.0) for n, value in enumerate(values, 1)])
 
 
-def beside(one: list[float], first: list[float], better: Literal["higher", "lower"] = "higher") -> Verdict:
+def beside(one: list[float], first: list[float], better: Literal["higher", "lower"] = "higher") -> Conclusion:
     return verdict(of(one, "one"), of(first, "first"), better)
 
 

@@ -11,10 +11,13 @@ from typing import Any, cast
 import pytest
 
 from kit.bench.design import Trial
-from kit.bench.journal import Looked
+from kit.bench.journal import PilotDone
 from kit.bench.load_containers import Said, Sent
-from kit.bench.results_dir import Files
-from kit.bench.steps import LOOKS, Work
+from kit.bench.results_dir import ResultsDir
+from kit.bench.steps import (
+    LOOKS,
+    StepRunner,
+)
 from kit.bench.vllm_results import LEAST_SECONDS
 from tests.support.benchfolder import copied, folder_of
 from tests.support.servejson import Sent as Request
@@ -65,16 +68,16 @@ class Ground:
         return None
 
 
-def looked(folder: Path, worker: Worker) -> Looked:
+def looked(folder: Path, worker: Worker) -> PilotDone:
     """At full load of one model."""
     session = copied(folder)
-    files = Files.at(folder_of(session))
+    files = ResultsDir.at(folder_of(session))
     made = protocols(example("trio-16gb", "standard"))["router"]
-    work = Work(session, [made], files, cast(Any, Ground()), cast(Any, worker), 32)
+    work = StepRunner(session, [made], files, cast(Any, Ground()), cast(Any, worker), 32)
     trial: Trial = made.trials[0]
     assert trial.loads[0].concurrency == AT_ONCE
     work._look(made, trial)
-    (found,) = (record for record in files.records if isinstance(record, Looked))
+    (found,) = (record for record in files.records if isinstance(record, PilotDone))
     return found
 
 
@@ -107,10 +110,10 @@ def test_looking_comes_to_an_end(tmp_path: Path) -> None:
 
 def test_what_was_looked_at_is_not_looked_at_again(tmp_path: Path) -> None:
     session, worker = copied(tmp_path), Worker(all=100, each=1000)
-    files = Files.at(folder_of(session))
+    files = ResultsDir.at(folder_of(session))
     made = protocols(example("trio-16gb", "standard"))
     mine = [made["router"], made["sweep"], made["together"]]
-    work = Work(session, mine, files, cast(Any, Ground()), cast(Any, worker), 32)
+    work = StepRunner(session, mine, files, cast(Any, Ground()), cast(Any, worker), 32)
     alike = [
         (protocol, trial)
         for protocol in mine
@@ -121,7 +124,7 @@ def test_what_was_looked_at_is_not_looked_at_again(tmp_path: Path) -> None:
     for protocol, trial in alike:
         work._look(protocol, trial)
     asked = len(worker.asked)
-    found = [record for record in files.records if isinstance(record, Looked)]
+    found = [record for record in files.records if isinstance(record, PilotDone)]
     assert [one.key for one in found] == [f"{protocol.name}.{trial.key}" for protocol, trial in alike]
     assert len({one.size for one in found}) == 1 and [one.seconds == 0 for one in found] == [False, True, True]
     for protocol, trial in alike:

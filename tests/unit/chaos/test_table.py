@@ -5,14 +5,14 @@ from pathlib import Path
 from tests.chaos.table import Row, lines, record, recorded
 
 KILLED = Row("killed", "status: restarts", (40, 0), "2 requests to chat (500)", 3.14)
-GATED = Row("gated", "line, cause, mend", (7, 0), "nothing")
+GATED = Row("gated", "line, cause, fix", (7, 0), "nothing")
 
 
 def test_the_table_is_aligned_and_leaves_out_what_does_not_apply() -> None:
     assert lines([KILLED, GATED, Row("reboot", "nothing", (0, 0), "9 requests", 8.0)]) == [
         "fault   what the user sees  others: sent, failed  lost                      serves again after",
         "killed  status: restarts    40, 0                 2 requests to chat (500)  3.1 s",
-        "gated   line, cause, mend   7, 0                  nothing",
+        "gated   line, cause, fix   7, 0                  nothing",
         "reboot  nothing                                   9 requests                8.0 s",
     ]
 

@@ -7,9 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from kit.bench.design import AS_GIVEN, EFFORTS, Effort, Options
+from kit.bench.design import (
+    AS_GIVEN,
+    EFFORTS,
+    BenchOptions,
+    Effort,
+)
 from kit.bench.experiments import EXPERIMENTS
-from kit.bench.journal import Began
+from kit.bench.journal import BenchStarted
 from kit.commands.bench import (
     as_before,
     effort_of,
@@ -92,24 +97,24 @@ def test_help_names_every_experiment_and_option() -> None:
 
 @pytest.mark.parametrize("profile", EFFORTS)
 def test_a_profile_is_its_effort(profile: str) -> None:
-    assert effort_of(Options(profile=profile)) == EFFORTS[profile]
+    assert effort_of(BenchOptions(profile=profile)) == EFFORTS[profile]
 
 
 def test_options_change_the_effort() -> None:
-    made = effort_of(Options(profile="quick", rounds=1, seconds=1.5, concurrency=4))
+    made = effort_of(BenchOptions(profile="quick", rounds=1, seconds=1.5, concurrency=4))
     assert made == replace(EFFORTS["quick"], rounds=1, restarts=1, inner=1, starts=1, seconds=1.5, concurrency=4)
-    once: Effort = effort_of(Options(rounds=5, starts=2))
+    once: Effort = effort_of(BenchOptions(rounds=5, starts=2))
     assert (once.rounds, once.restarts, once.starts) == (5, 5, 2)
 
 
 def test_a_benchmark_goes_on_with_the_card_as_it_was_when_more_of_it_is_free_now() -> None:
     card = from_size("16GiB")
-    began = Began("now", 1, "a card", card.free_bytes - GIB)
+    began = BenchStarted("now", 1, "a card", card.free_bytes - GIB)
     assert as_before(began, card) == replace(card, free_bytes=card.free_bytes - GIB)
     assert as_before(began, replace(card, free_bytes=GIB)) == replace(card, free_bytes=GIB)
-    for nothing in (None, Began("now", 1, "a card")):
+    for nothing in (None, BenchStarted("now", 1, "a card")):
         assert as_before(nothing, card) == card
-    assert as_before(Began("now", 1, "the host", GIB), HOST) == HOST
+    assert as_before(BenchStarted("now", 1, "the host", GIB), HOST) == HOST
 
 
 def test_what_runs_is_not_brought_up_to_date_behind_the_user_s_back() -> None:

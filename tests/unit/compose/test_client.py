@@ -6,7 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from kit.compose.client import connect, refused, told
+from kit.compose.client import (
+    connect,
+    refused,
+    translate_errors,
+)
 from kit.errors import TargetError
 
 
@@ -57,10 +61,13 @@ def test_what_docker_refuses_is_explained_and_its_own_words_are_kept() -> None:
 def test_a_docker_that_goes_away_is_no_traceback() -> None:
     from requests.exceptions import ConnectionError
 
-    with pytest.raises(TargetError, match="p cannot be brought up; Docker went away"), told("p cannot be brought up"):
+    with (
+        pytest.raises(TargetError, match="p cannot be brought up; Docker went away"),
+        translate_errors("p cannot be brought up"),
+    ):
         raise ConnectionError("('Connection aborted.', RemoteDisconnected)")
 
 
 def test_what_is_not_dockers_is_left_alone() -> None:
-    with pytest.raises(BrokenPipeError), told("p cannot be brought up"):
+    with pytest.raises(BrokenPipeError), translate_errors("p cannot be brought up"):
         raise BrokenPipeError

@@ -7,7 +7,11 @@ from pathlib import Path
 import pytest
 
 from kit.compose.load import project
-from kit.compose.observed import Network, Publication, Snapshot
+from kit.compose.observed import (
+    NetworkState,
+    ObservedState,
+    Publication,
+)
 from kit.compose.preflight import Listener, refusals
 
 TEXT = """
@@ -22,16 +26,16 @@ networks: {shared: {external: true}}
 volumes: {models: {external: true}}
 """
 PROJECT = project(TEXT, Path("/srv/p/docker-compose.yaml"), {})
-NETWORKS = (Network("shared", False, None), Network("p_default", False, "p"))
-GOOD = Snapshot(networks=NETWORKS, volumes=frozenset({"models"}))
+NETWORKS = (NetworkState("shared", False, None), NetworkState("p_default", False, "p"))
+GOOD = ObservedState(networks=NETWORKS, volumes=frozenset({"models"}))
 
 
-def said(snapshot: Snapshot = GOOD, there: bool = True, *listeners: Listener) -> list[str]:
+def said(snapshot: ObservedState = GOOD, there: bool = True, *listeners: Listener) -> list[str]:
     return [str(problem) for problem in refusals(PROJECT, snapshot, lambda path: there, listeners)]
 
 
-def with_ports(*published: Publication) -> Snapshot:
-    return Snapshot(networks=NETWORKS, volumes=GOOD.volumes, published=published)
+def with_ports(*published: Publication) -> ObservedState:
+    return ObservedState(networks=NETWORKS, volumes=GOOD.volumes, published=published)
 
 
 def test_nothing_is_refused_when_all_is_there() -> None:
@@ -39,9 +43,9 @@ def test_nothing_is_refused_when_all_is_there() -> None:
 
 
 def test_every_problem_is_told_at_once() -> None:
-    foreign = Snapshot(networks=(Network("p_default", False, None),), names=frozenset({"p-router-1"}))
+    foreign = ObservedState(networks=(NetworkState("p_default", False, None),), names=frozenset({"p-router-1"}))
     assert said(foreign, False, Listener("0.0.0.0", 30000, "nginx (pid 7)")) == [
-        "router mounts ./smg, and /srv/p/smg is not there; render again, or mend the path",
+        "router mounts ./smg, and /srv/p/smg is not there; render again, or fix the path",
         "the network shared is not there; `docker network create shared`",
         "there is a network p_default, and it is not this project's; give one another name",
         "the volume models is not there; `docker volume create models`",

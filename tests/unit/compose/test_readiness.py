@@ -9,8 +9,13 @@ from typing import Any
 import pytest
 
 from kit.compose.load import project
-from kit.compose.observed import Container
-from kit.compose.readiness import Verdict, judge, may_begin, usual_seconds
+from kit.compose.observed import ContainerState
+from kit.compose.readiness import (
+    Readiness,
+    judge,
+    may_begin,
+    usual_seconds,
+)
 
 TEXT = """
 services:
@@ -22,8 +27,8 @@ services:
 PROJECT = project(TEXT, Path("/p/docker-compose.yaml"), {})
 
 
-def seen(**more: Any) -> Container:
-    return Container(
+def seen(**more: Any) -> ContainerState:
+    return ContainerState(
         **{"id": "1", "name": "p-chat-1", "service": "chat", "number": 1, "image": "i", "status": "running", **more}
     )
 
@@ -48,13 +53,13 @@ CASES = {
 
 
 @pytest.mark.parametrize(("now", "outcome", "words"), CASES.values(), ids=CASES)
-def test_a_state_is_judged(now: Container | None, outcome: str, words: str) -> None:
-    assert judge(now, 0, must_finish=False, must_be_healthy=False) == Verdict(outcome, words)  # type: ignore[arg-type]
+def test_a_state_is_judged(now: ContainerState | None, outcome: str, words: str) -> None:
+    assert judge(now, 0, must_finish=False, must_be_healthy=False) == Readiness(outcome, words)  # type: ignore[arg-type]
 
 
 def test_a_one_shot_is_ready_when_it_is_done() -> None:
-    assert judge(seen(), 0, True, False) == Verdict("waiting", "at work")
-    assert judge(seen(status="exited"), 0, True, False) == Verdict("ready", "done")
+    assert judge(seen(), 0, True, False) == Readiness("waiting", "at work")
+    assert judge(seen(status="exited"), 0, True, False) == Readiness("ready", "done")
     assert judge(seen(status="exited", exit_code=1), 0, True, False).outcome == "failed"
 
 
@@ -84,7 +89,7 @@ def test_a_service_begins_when_what_it_needs_is_there(name: str, begun: list[str
 START = datetime(2026, 11, 29, 12, tzinfo=UTC)
 
 
-def started(service: str, seconds: float | None) -> Container:
+def started(service: str, seconds: float | None) -> ContainerState:
     return seen(service=service, started=None if seconds is None else START + timedelta(seconds=seconds))
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from kit.compose import create_request
 from kit.compose.load import project
-from kit.compose.observed import Container, Network, Snapshot
+from kit.compose.observed import ContainerState, NetworkState, ObservedState
 from kit.compose.operation import SERVICE_VERBS
 from kit.compose.reconcile import reconcile, stop_order
 from kit.compose.spec import ProjectSpec
@@ -43,14 +43,14 @@ volumes: {hf: }
 """
 WANTED = project(TEXT, FILE, {})
 IMAGES = {"fetch:1": "sha256:f", "vllm:1": "sha256:v", "smg:1": "sha256:s"}
-NETWORKS = (Network("p_default", True, "p"), Network("p_edge", False, "p"))
+NETWORKS = (NetworkState("p_default", True, "p"), NetworkState("p_edge", False, "p"))
 
 
-def container(name: str, of: ProjectSpec = WANTED, /, **more: Any) -> Container:
+def container(name: str, of: ProjectSpec = WANTED, /, **more: Any) -> ContainerState:
     """The container of a service as the kit makes it, running."""
     service = of.service(name)
     labels = create_request.container_labels(of, service, IMAGES[service.image], f"hash-{name}", "2.26.1")
-    found = Container(
+    found = ContainerState(
         id=f"id-{name}",
         name=service.container,
         service=name,
@@ -66,19 +66,19 @@ def container(name: str, of: ProjectSpec = WANTED, /, **more: Any) -> Container:
 
 FETCHED = container("fetch", status="exited", health=None)
 ALL = (FETCHED, container("big"), container("small"), container("router"))
-RUNNING = Snapshot(ALL, NETWORKS, frozenset({"p_hf"}), IMAGES)
+RUNNING = ObservedState(ALL, NETWORKS, frozenset({"p_hf"}), IMAGES)
 
 
-def decided(snapshot: Snapshot = RUNNING, wanted: ProjectSpec = WANTED, **hashes: str) -> list[str]:
+def decided(snapshot: ObservedState = RUNNING, wanted: ProjectSpec = WANTED, **hashes: str) -> list[str]:
     return [str(op) for op in reconcile(wanted, snapshot, hashes)]
 
 
-def but(service: str, /, **more: Any) -> Snapshot:
+def but(service: str, /, **more: Any) -> ObservedState:
     """All runs, and this container is otherwise."""
     return replace(RUNNING, containers=tuple(replace(c, **more) if c.service == service else c for c in ALL))
 
 
-def without(*names: str) -> Snapshot:
+def without(*names: str) -> ObservedState:
     return replace(RUNNING, containers=tuple(c for c in ALL if c.service not in names))
 
 
@@ -101,7 +101,7 @@ def test_nothing_is_done_when_nothing_changed() -> None:
 
 
 def test_the_first_time_everything_is_made_images_first() -> None:
-    assert decided(Snapshot()) == [
+    assert decided(ObservedState()) == [
         "pull fetch:1: is not on this machine; needed by fetch",
         "pull vllm:1: is not on this machine; needed by big, small",
         "pull smg:1: is not on this machine; needed by router",
@@ -138,7 +138,7 @@ def test_a_container_off_its_networks_is_replaced() -> None:
     assert decided(half_made) == changed("replace router: is not on the networks p_default, p_edge")
 
 
-def test_states_are_mended_without_making_anew() -> None:
+def test_states_are_fixed_without_making_anew() -> None:
     assert decided(but("big", status="created")) == changed("start big: was made, but not started")
     assert decided(but("big", status="exited", exit_code=137)) == changed("start big: had stopped with code 137")
     assert decided(but("big", health="unhealthy")) == changed("restart big: was unhealthy")
@@ -216,17 +216,17 @@ def test_a_network_that_must_change_takes_its_containers_with_it() -> None:
 
 def test_a_network_keeps_what_the_daemon_adds_and_is_remade_for_what_it_lacks() -> None:
     wanted = edited("{edge: ,", '{edge: {driver_opts: {icc: "false"}},')
-    made = Network("p_edge", False, "p", (("icc", "false"), ("mtu", "1500")))
+    made = NetworkState("p_edge", False, "p", (("icc", "false"), ("mtu", "1500")))
     assert decided(replace(RUNNING, networks=(NETWORKS[0], made)), wanted) == KEPT
     assert decided(wanted=wanted)[1] == "remove network p_edge: its options changed"
 
 
 def test_external_networks_and_volumes_are_never_made() -> None:
     shared = edited("{edge: ,", "{edge: {external: true},")
-    assert not [line for line in decided(Snapshot(images=IMAGES), shared) if "edge" in line]
+    assert not [line for line in decided(ObservedState(images=IMAGES), shared) if "edge" in line]
 
 
-def routed(*extra: Container, **more: Any) -> Snapshot:
+def routed(*extra: ContainerState, **more: Any) -> ObservedState:
     """All runs, with the labels that the kit gives a router and its workers; `big` is otherwise."""
     roles = {"big": "worker", "small": "worker", "router": "router"}
     found = [replace(c, labels={**(c.labels or {}), "monogpu.role": roles.get(c.service, "fetch")}) for c in ALL]
@@ -292,7 +292,7 @@ def shared(card: dict[str, Any], **more: Any) -> list[str]:
         container("small", SHARED),
         container("router", SHARED),
     ]
-    return decided(Snapshot(tuple(made), (Network("p_default", False, "p"),), frozenset(), IMAGES), SHARED)
+    return decided(ObservedState(tuple(made), (NetworkState("p_default", False, "p"),), frozenset(), IMAGES), SHARED)
 
 
 def test_a_service_without_a_network_is_content_with_none() -> None:
@@ -352,9 +352,9 @@ STATES = st.builds(
 
 @given(st.lists(STATES, unique_by=lambda c: c.id), st.permutations(NETWORKS), st.randoms())
 def test_every_service_gets_one_operation_in_boot_order_whatever_is_there(
-    found: list[Container], networks: list[Network], random: Any
+    found: list[ContainerState], networks: list[NetworkState], random: Any
 ) -> None:
-    snapshot = Snapshot(tuple(found), tuple(networks), frozenset(), IMAGES)
+    snapshot = ObservedState(tuple(found), tuple(networks), frozenset(), IMAGES)
     operations = reconcile(WANTED, snapshot, {})
     assert [op.name for op in operations if op.verb in SERVICE_VERBS] == [s.name for s in WANTED.services]
     random.shuffle(found)

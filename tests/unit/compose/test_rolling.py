@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kit.compose import create_request
 from kit.compose.load import project
-from kit.compose.observed import Container, Network, Snapshot
+from kit.compose.observed import ContainerState, NetworkState, ObservedState
 from kit.compose.operation import Operation
 from kit.compose.reconcile import reconcile
 from kit.compose.spec import ProjectSpec
@@ -40,18 +40,18 @@ def file(sizes: tuple[int | None, ...], sequential: bool = True, restart: bool =
     return "name: p\nservices:\n" + "\n".join(services) + "\n"
 
 
-def running(text: str, **status: str) -> Snapshot:
+def running(text: str, **status: str) -> ObservedState:
     """All that the file says runs and is healthy; `status` of those that do not."""
     of = project(text, FILE, {})
     images = {service.image: f"sha256:{service.image}" for service in of.services}
     made = tuple(_container(of, name, images, status.get(name, "running")) for name in [s.name for s in of.services])
-    return Snapshot(made, (Network("p_default", False, "p"),), frozenset(), images)
+    return ObservedState(made, (NetworkState("p_default", False, "p"),), frozenset(), images)
 
 
-def _container(of: ProjectSpec, name: str, images: dict[str, str], status: str) -> Container:
+def _container(of: ProjectSpec, name: str, images: dict[str, str], status: str) -> ContainerState:
     service = of.service(name)
     image = images[service.image]
-    return Container(
+    return ContainerState(
         f"id-{name}", service.container, name, 1, image, status, "healthy" if status == "running" else None,
         labels={**dict(service.labels), **create_request.container_labels(of, service, image, None, "2.26.1")},
         networks=frozenset(of.network(use.network).name for use in service.networks) or frozenset({"none"}),

@@ -141,14 +141,14 @@ SAID = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("log", "cause", "mend"), SAID.values(), ids=SAID)
-def test_a_known_log_is_explained(log: str, cause: str, mend: str) -> None:
+@pytest.mark.parametrize(("log", "cause", "fix"), SAID.values(), ids=SAID)
+def test_a_known_log_is_explained(log: str, cause: str, fix: str) -> None:
     noisy = "INFO Starting to load model\n" + "".join(PREFIX + line + "\n" for line in log.splitlines()) + "Traceback\n"
     for text in (log, noisy):
         found = explain(text)
         assert found is not None
         assert cause in found.cause
-        assert mend in found.mend
+        assert fix in found.fix
 
 
 def test_the_line_that_explains_is_shown() -> None:
@@ -236,4 +236,4 @@ def test_every_name_in_a_sentence_is_a_group_of_its_pattern_or_made_of_them() ->
     for word in (*WORDS, *docker_errors.WORDS):
         groups = dict.fromkeys(re.compile(word.pattern).groupindex, "1")
         made = word.derived(groups) if word.derived else {}
-        assert set(re.findall(r"\{(\w+)\}", word.cause + word.mend)) <= {*groups, *made}
+        assert set(re.findall(r"\{(\w+)\}", word.cause + word.fix)) <= {*groups, *made}

@@ -17,7 +17,7 @@ from tests.support.paths import RECORDED
 from tests.unit.diagnostics.test_explain import SAID
 
 TEXTS: dict[str, tuple[str, str, str]] = {
-    name: (said["text"], said["cause"], said["mend"])
+    name: (said["text"], said["cause"], said["fix"])
     for name, said in yaml.safe_load((RECORDED / "words.yaml").read_text(encoding="utf-8")).items()
 }
 HEALTHY = sorted((RECORDED / "logs").glob("healthy-*.log"))
@@ -28,19 +28,19 @@ ALL = [
 ]
 
 
-@pytest.mark.parametrize(("text", "cause", "mend"), TEXTS.values(), ids=TEXTS)
-def test_a_known_text_is_explained(text: str, cause: str, mend: str) -> None:
+@pytest.mark.parametrize(("text", "cause", "fix"), TEXTS.values(), ids=TEXTS)
+def test_a_known_text_is_explained(text: str, cause: str, fix: str) -> None:
     found = explain(f"INFO something before\n{text}\nTraceback of something after\n")
     assert found is not None
     assert cause in found.cause
-    assert mend in found.mend
+    assert fix in found.fix
 
 
 @pytest.mark.parametrize("log", FAILED, ids=lambda path: path.stem)
 def test_a_recorded_failure_is_explained(log: Path, golden: Callable[[Path, str], None]) -> None:
     found = explain(log.read_text(encoding="utf-8"))
     assert found is not None
-    golden(log.with_suffix(".txt"), f"cause: {found.cause}\nmend: {found.mend}\nretryable: {found.retryable}\n")
+    golden(log.with_suffix(".txt"), f"cause: {found.cause}\nmend: {found.fix}\nretryable: {found.retryable}\n")
 
 
 @pytest.mark.parametrize("log", HEALTHY, ids=lambda path: path.stem)
@@ -75,7 +75,7 @@ def _shape(sentence: str) -> str:
 
 def test_a_sentence_is_whole() -> None:
     for found in filter(None, map(explain, ALL)):
-        for sentence in (found.cause, found.mend):
+        for sentence in (found.cause, found.fix):
             assert not re.search(r"\{\w+\}|  |\(\)|\s[;,.)]|\s$", sentence), sentence
 
 
@@ -99,7 +99,7 @@ PIECES = (
 @given(st.lists(st.sampled_from(PIECES) | st.text(max_size=5), max_size=60).map("".join))
 def test_whatever_a_log_says_reading_it_ends_well(log: str) -> None:
     found = explain(log)
-    assert found is None or (isinstance(found, Explanation) and found.cause and found.mend)
+    assert found is None or (isinstance(found, Explanation) and found.cause and found.fix)
 
 
 @pytest.mark.parametrize(

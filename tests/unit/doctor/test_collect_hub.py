@@ -38,20 +38,20 @@ def test_a_gated_repository_wants_its_terms_accepted(server: HubServer) -> None:
         assert (found.word, found.what) == (
             "refused", "org/gated: the repository is gated, and this account may not read it",
         )  # fmt: skip
-        assert found.mend.startswith(f"accept its terms at {server.url}/org/gated")
+        assert found.fix.startswith(f"accept its terms at {server.url}/org/gated")
 
 
 def test_a_name_that_is_not_there_is_said(server: HubServer) -> None:
     found = ask(server, "org/opne")["org/opne"]
     assert (found.word, found.what) == ("refused", "org/opne: no such repository on the Hub")
-    assert "spelling" in found.mend
+    assert "spelling" in found.fix
 
 
 def test_a_wrong_token_is_said(server: HubServer) -> None:
     found = ask(server, "org/open", token="hf_wrong")["org/open"]
     assert found.word == "refused"
     assert "token" in found.what
-    assert "hf_wrong" not in found.what + found.mend
+    assert "hf_wrong" not in found.what + found.fix
 
 
 def test_a_hub_that_is_away_is_asked_once(server: HubServer) -> None:

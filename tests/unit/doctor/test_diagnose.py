@@ -1,4 +1,4 @@
-"""One thing spoiled at a time: what the doctor says of it, and the command that mends it."""
+"""One thing spoiled at a time: what the doctor says of it, and the command that fixes it."""
 
 from __future__ import annotations
 
@@ -17,8 +17,17 @@ from kit.doctor import machine as machines
 from kit.doctor.diagnose import diagnose, sick
 from kit.doctor.finding import Finding
 from kit.doctor.gpu import cuda_of
-from kit.doctor.machine import Access, Engine, Host, Image, KeyFile, Machine, Ours, Sight
-from kit.doctor.requirements import Wants, wants
+from kit.doctor.machine import (
+    Access,
+    ContainerView,
+    DaemonInfo,
+    Host,
+    ImageState,
+    KeyFile,
+    Machine,
+    OwnStack,
+)
+from kit.doctor.requirements import Requirements, requirements
 from kit.engines import mps
 from kit.gpu import Process
 from kit.manifest.model import Manifest
@@ -30,10 +39,10 @@ HOST = MACHINE.host
 ON_CPU = replace(WANTS, card=None, memory=8 * GIB, repositories={}, folders=("./m",), user_is_root=False)
 
 
-def told(machine: Machine, needed: Wants = WANTS) -> list[str]:
-    """Everything but what is good, as `severity subject: what -> mend`."""
+def told(machine: Machine, needed: Requirements = WANTS) -> list[str]:
+    """Everything but what is good, as `severity subject: what -> fix`."""
     return [
-        f"{one.severity} {one.subject}: {one.what} -> {one.mend}"
+        f"{one.severity} {one.subject}: {one.what} -> {one.fix}"
         for one in diagnose(machine, needed)
         if one.severity != "ok"
     ]
@@ -87,13 +96,13 @@ SPOILED: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
         "warn compose: Compose 2.3.4 is older than 2.17 -> apt-get install docker-compose-plugin",
     ),
     "an image that cannot be had": (
-        {"images": {VLLM: Image(False, False, "the registry cannot be reached"), SMG: Image(True)}},
+        {"images": {VLLM: ImageState(False, False, "the registry cannot be reached"), SMG: ImageState(True)}},
         {},
         f"fail image: {VLLM} (chat) is not here, and cannot be had: the registry cannot be reached -> "
         f"docker pull {VLLM}",
     ),
     "an image of ours": (
-        {"images": {"monogpu/vllm-cpu:0.32.0": Image(False, False)}},
+        {"images": {"monogpu/vllm-cpu:0.32.0": ImageState(False, False)}},
         {"images": {"monogpu/vllm-cpu:0.32.0": "chat"}},
         "fail image: monogpu/vllm-cpu:0.32.0 (chat) is not here -> scripts/build-images",
     ),
@@ -104,7 +113,7 @@ SPOILED: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
         "serves on the CPU",
     ),
     "no toolkit": (
-        {"sight": Sight(VLLM, error='could not select device driver "nvidia" with capabilities: [[gpu]]')},
+        {"sight": ContainerView(VLLM, error='could not select device driver "nvidia" with capabilities: [[gpu]]')},
         {},
         "fail access by nvidia: Docker has no driver nvidia that gives a container the card -> install the NVIDIA "
         "container toolkit and restart Docker, or write `gpu: {access: cdi}`; "
@@ -113,14 +122,14 @@ SPOILED: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "CDI switched off": (
         {
             "engine": replace(ENGINE, version="26.1.5", cdi=False),
-            "sight": Sight(VLLM, error="unresolvable CDI devices"),
+            "sight": ContainerView(VLLM, error="unresolvable CDI devices"),
         },
         {"access": "cdi"},
         "fail access by cdi: the engine takes no CDI devices -> sudo nvidia-ctk runtime configure --runtime=docker "
         "--cdi.enabled && sudo systemctl restart docker",
     ),
     "a container that sees nothing": (
-        {"sight": Sight(VLLM, output="NVIDIA-SMI has failed\nNo devices were found")},
+        {"sight": ContainerView(VLLM, output="NVIDIA-SMI has failed\nNo devices were found")},
         {},
         "fail access by nvidia: a container does not see the card: No devices were found -> "
         "https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/install-guide.html",
@@ -138,7 +147,7 @@ SPOILED: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
         "newer, or write `image:` of the model",
     ),
     "a tag that does not tell its CUDA": (
-        {"images": {"mine:latest": Image(True)}},
+        {"images": {"mine:latest": ImageState(True)}},
         {"images": {"mine:latest": "chat"}, "engine_images": ("mine:latest",)},
         "unknown driver: mine:latest does not tell its CUDA; driver 580.95 -> ",
     ),
@@ -171,7 +180,7 @@ SPOILED: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
         "echo quit | sudo nvidia-cuda-mps-control, or write `gpu: {mps: true}`",
     ),
     "a second MPS daemon": (
-        {"host": replace(HOST, mps=frozenset({7, 8})), "ours": Ours(running=True, pids=frozenset({8}))},
+        {"host": replace(HOST, mps=frozenset({7, 8})), "ours": OwnStack(running=True, pids=frozenset({8}))},
         {"mps": True},
         "warn MPS: another MPS daemon runs on this machine (pid 7): the card takes turns between its programs and ours "
         "-> echo quit | sudo nvidia-cuda-mps-control",
@@ -345,7 +354,7 @@ SPOILED: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize(("seen", "needed", "said"), SPOILED.values(), ids=SPOILED)
-def test_what_is_wrong_is_said_with_what_mends_it(seen: dict[str, Any], needed: dict[str, Any], said: str) -> None:
+def test_what_is_wrong_is_said_with_what_fixes_it(seen: dict[str, Any], needed: dict[str, Any], said: str) -> None:
     assert said in told(replace(MACHINE, **seen), replace(WANTS, **needed))
 
 
@@ -365,16 +374,16 @@ def test_mps_may_have_the_card_to_itself(mode: str) -> None:
 
 
 def test_the_projects_own_mps_daemon_is_no_stranger() -> None:
-    seen = replace(MACHINE, host=replace(HOST, mps=frozenset({8})), ours=Ours(running=True, pids=frozenset({8, 9})))
+    seen = replace(MACHINE, host=replace(HOST, mps=frozenset({8})), ours=OwnStack(running=True, pids=frozenset({8, 9})))
     assert told(seen, replace(WANTS, mps=True)) == []
 
 
 def test_what_a_container_lacks_is_told_apart_from_what_it_saw() -> None:
     printed = "GPU 0: NVIDIA H200 (UUID: GPU-1)\nmissing: nvidia-cuda-mps-server\n"
-    assert collect_docker.seen("x:1", printed) == Sight(
+    assert collect_docker.seen("x:1", printed) == ContainerView(
         "x:1", "GPU 0: NVIDIA H200 (UUID: GPU-1)", missing=(mps.PROGRAMS[1],)
     )
-    assert collect_docker.seen("x:1", "") == Sight("x:1")
+    assert collect_docker.seen("x:1", "") == ContainerView("x:1")
 
 
 def test_a_login_does_not_reach_the_containers() -> None:
@@ -387,7 +396,7 @@ def test_a_login_does_not_reach_the_containers() -> None:
 
 def test_what_was_downloaded_before_needs_no_hub_and_no_disk() -> None:
     away = {"Qwen/Qwen2.5-1.5B-Instruct": Access("away", "no route", "look")}
-    seen = replace(MACHINE, ours=Ours(downloads=True), hub=away, host=replace(HOST, root_free=7 * GIB))
+    seen = replace(MACHINE, ours=OwnStack(downloads=True), hub=away, host=replace(HOST, root_free=7 * GIB))
     assert told(seen) == [
         "warn Hugging Face: no route, and Qwen/Qwen2.5-1.5B-Instruct is there; what was downloaded before is "
         "served all "
@@ -398,7 +407,7 @@ def test_what_was_downloaded_before_needs_no_hub_and_no_disk() -> None:
 def test_a_project_that_runs_holds_its_port_its_card_and_its_memory() -> None:
     seen = replace(
         MACHINE,
-        ours=Ours(running=True, pids=frozenset({77})),
+        ours=OwnStack(running=True, pids=frozenset({77})),
         card=replace(CARD, free_bytes=GIB, processes=(Process(77, "VLLM", 14 * GIB), Process(9, "Xorg", 300 * MIB))),
         published=(Publication("demo-router-1", "demo", "127.0.0.1", 30000),),
         host=replace(HOST, available=GIB, listeners=(Listener("127.0.0.1", 30000, "docker-proxy"),)),
@@ -456,11 +465,11 @@ def test_what_the_engine_says_of_itself() -> None:
         "SystemTime": (now + timedelta(seconds=3)).isoformat().replace("+00:00", ".254511171Z"),
     }
     seen = machines.engine(info, now, local=True)
-    assert replace(seen, ahead=None) == Engine(
+    assert replace(seen, ahead=None) == DaemonInfo(
         "26.1.5+dfsg1", "1", "/var/lib/docker", 25276502016, frozenset({"runc"}), cdi=False, local=True
     )
     assert seen.ahead == pytest.approx(3.25, abs=0.01)
-    assert machines.engine({"SystemTime": "soon"}, now, local=False) == Engine(local=False)
+    assert machines.engine({"SystemTime": "soon"}, now, local=False) == DaemonInfo(local=False)
 
 
 def test_what_a_manifest_needs() -> None:
@@ -479,7 +488,7 @@ def test_what_a_manifest_needs() -> None:
             ],
         }
     )
-    assert wants(manifest, FACTS) == Wants(
+    assert requirements(manifest, FACTS) == Requirements(
         project="demo",
         card="0",
         bind="0.0.0.0",
@@ -502,16 +511,16 @@ def test_what_a_manifest_for_the_cpu_needs() -> None:
     manifest = Manifest.model_validate(
         {"name": "d", "gpu": {"device": "none", "memory": "8GiB"}, "models": [{"name": "chat", "source": "./m"}]}
     )
-    needed = wants(manifest, {})
+    needed = requirements(manifest, {})
     assert (needed.card, needed.memory, needed.user_is_root) == (None, 8 * GIB, False)
     assert needed.images == {"monogpu/vllm-cpu:0.32.0": "chat", SMG: "router"}
 
 
 SEEN = st.builds(
     Machine,
-    engine=st.none() | st.builds(Engine, version=st.text(max_size=6), ahead=st.none() | st.floats(-9999, 9999)),
+    engine=st.none() | st.builds(DaemonInfo, version=st.text(max_size=6), ahead=st.none() | st.floats(-9999, 9999)),
     compose=st.none() | st.text(max_size=6),
-    sight=st.none() | st.builds(Sight, st.just(VLLM), st.text(max_size=20), st.text(max_size=20)),
+    sight=st.none() | st.builds(ContainerView, st.just(VLLM), st.text(max_size=20), st.text(max_size=20)),
     card=st.none() | st.just(CARD),
     compute_mode=st.sampled_from([None, "default", "exclusive_process", "prohibited"]),
     host=st.builds(
@@ -524,19 +533,19 @@ SEEN = st.builds(
 )
 
 
-NEEDED = (WANTS, ON_CPU, Wants(), replace(WANTS, mps=True), replace(WANTS, mps=True, card="MIG-1"))
+NEEDED = (WANTS, ON_CPU, Requirements(), replace(WANTS, mps=True), replace(WANTS, mps=True, card="MIG-1"))
 
 
 @given(SEEN, st.sampled_from(NEEDED))
-def test_whatever_was_seen_the_doctor_has_words(seen: Machine, needed: Wants) -> None:
+def test_whatever_was_seen_the_doctor_has_words(seen: Machine, needed: Requirements) -> None:
     findings = diagnose(seen, needed)
     assert all(one.what and one.severity in ("ok", "warn", "fail", "unknown") for one in findings)
-    assert all(one.mend for one in findings if one.severity == "fail" and one.subject != "docker")
+    assert all(one.fix for one in findings if one.severity == "fail" and one.subject != "docker")
 
 
 def test_a_library_of_another_engine_is_not_asked_of_the_hub() -> None:
     manifest = Manifest.model_validate(
         {"name": "d", "models": [{"name": "chat", "source": "gemma3:4b", "engine": "ollama"}]}
     )
-    needed = wants(manifest, {})
+    needed = requirements(manifest, {})
     assert (needed.repositories, needed.folders, needed.largest) == ({}, (), None)

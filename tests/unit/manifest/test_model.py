@@ -13,10 +13,10 @@ from pydantic import ValidationError
 from kit.errors import ManifestError
 from kit.manifest.model import (
     Adapter,
-    GpuWish,
+    GpuConfig,
     Manifest,
     Model,
-    Router,
+    RouterConfig,
     Source,
     variable_of,
 )
@@ -71,9 +71,9 @@ def refused(text: str) -> list[str]:
 def test_every_word_is_read_into_its_type() -> None:
     assert read(FULL) == Manifest(
         name="assistants",
-        gpu=GpuWish(device="0", memory=16 * GIB, reserve=512 * MIB, access="cdi", mps=True),
+        gpu=GpuConfig(device="0", memory=16 * GIB, reserve=512 * MIB, access="cdi", mps=True),
         start="parallel",
-        router=Router(
+        router=RouterConfig(
             engine="smg", bind="0.0.0.0", port=8080, policy="power_of_two", api_key="MONOGPU_API_KEY", image="a/smg:1"
         ),
         models=(
@@ -99,7 +99,7 @@ def test_every_word_is_read_into_its_type() -> None:
 
 def test_every_word_but_name_and_source_of_a_model_has_a_default() -> None:
     made = read(model())
-    assert (made.gpu, made.router, made.start) == (GpuWish(), Router(), "sequential")
+    assert (made.gpu, made.router, made.start) == (GpuConfig(), RouterConfig(), "sequential")
     assert made.models == (Model(name="chat", source="a/b"),)
     only = made.models[0]
     assert (only.engine, only.task, only.context, only.requests, only.memory) == (

@@ -8,9 +8,14 @@ from statistics import median
 import pytest
 
 from kit.memory.flags import Flags
-from kit.memory.vllm_versions import ways
+from kit.memory.vllm_versions import traits_of
 from kit.memory.weights import lora_bytes, rope_bytes, weights_bytes
-from kit.memory.worker import Setting, base_setting, capture_sizes, rest_lines
+from kit.memory.worker import (
+    WorkerSettings,
+    base_setting,
+    capture_sizes,
+    rest_lines,
+)
 from kit.units import GIB
 from tests.support.readings import HOPPER, Reading, readings
 
@@ -55,7 +60,7 @@ def test_weights_are_within_one_percent_of_the_log(reading: Reading) -> None:
 
 @pytest.mark.parametrize(("requests", "count"), [(256, 51), (32, 11), (8, 5), (1, 2)])
 def test_capture_sizes_are_those_of_vllm(requests: int, count: int) -> None:
-    sizes = capture_sizes(Setting(4096, requests, 2048))
+    sizes = capture_sizes(WorkerSettings(4096, requests, 2048))
     assert len(sizes) == count
     assert sizes[:2] == (1, 2)
     assert sizes[-1] == min(2 * requests, 512)
@@ -79,9 +84,9 @@ def test_more_requests_and_longer_batches_never_cost_less() -> None:
 
 def test_an_older_engine_keeps_no_penalty_counters() -> None:
     reading = READINGS[0]
-    old = rest_lines(reading.facts, reading.setting, replace(HOPPER, ways=ways((0, 22))))
+    old = rest_lines(reading.facts, reading.setting, replace(HOPPER, ways=traits_of((0, 22))))
     assert "sampler" not in [line.what for line in old]
 
 
 def test_a_lora_rank_is_rounded_up_to_one_that_vllm_takes() -> None:
-    assert base_setting(Flags(), ways(None), False, False, 2, 20).lora_rank == 32
+    assert base_setting(Flags(), traits_of(None), False, False, 2, 20).lora_rank == 32

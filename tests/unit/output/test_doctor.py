@@ -6,21 +6,21 @@ from kit.output.doctor import lines
 FINDINGS = (
     Finding("docker", "ok", "Engine 28.5.1, cgroup v2", "never shown"),
     Finding(
-        "card", "fail", "no NVIDIA driver answers here, and here the words go on until they have to wrap", "mend me"
+        "card", "fail", "no NVIDIA driver answers here, and here the words go on until they have to wrap", "fix me"
     ),
     Finding("clock", "unknown", "there is no other clock", ""),
 )
 
 
-def test_findings_wrap_under_themselves_and_a_mend_stays_in_one_line() -> None:
+def test_findings_wrap_under_themselves_and_a_fix_stays_in_one_line() -> None:
     assert [line for line, _ in lines(FINDINGS, 60)] == [
         "ok    docker              Engine 28.5.1, cgroup v2",
         "FAIL  card                no NVIDIA driver answers here, and here",
         "                          the words go on until they have to wrap",
-        "      -> mend me",
+        "      -> fix me",
         "?     clock               there is no other clock",
         "",
-        "1 good, 1 to be mended, 1 unknown",
+        "1 good, 1 to be fixed, 1 unknown",
     ]
 
 

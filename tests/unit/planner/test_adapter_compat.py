@@ -17,7 +17,7 @@ from kit.gpu import from_size
 from kit.manifest.model import Manifest
 from kit.planner.adapter_compat import misfits, pairs, remark
 from kit.planner.plan import plan
-from kit.planner.workers import Asked
+from kit.planner.workers import PlanInput
 from tests.support.modelfiles import TINY, lora_shapes, safetensors, tiny_files, tiny_shapes
 from tests.support.typed import kit
 
@@ -30,9 +30,9 @@ def adapter(base: str = BASE, shapes: dict[str, Any] | None = None, **config: An
     return adapter_from_config("./code", None, said, lora_shapes() if shapes is None else shapes)
 
 
-def asked(one: AdapterFacts, facts: Facts = FACTS, source: str = BASE) -> Asked:
+def asked(one: AdapterFacts, facts: Facts = FACTS, source: str = BASE) -> PlanInput:
     words = {"name": "chat", "source": source, "context": 256, "adapters": [{"name": "code", "source": "./code"}]}
-    return Asked(
+    return PlanInput(
         Manifest.model_validate({"name": "x", "models": [words]}), {source: facts}, from_size("8GiB"), {"./code": one}
     )
 

@@ -13,14 +13,14 @@ from kit.memory.weights import rope_bytes, weights_bytes
 from kit.planner.advice import plan_or_advise
 from kit.planner.alternatives import families, fold, fold_all, said, swaps
 from kit.planner.plan import solve
-from kit.planner.workers import Asked
+from kit.planner.workers import PlanInput
 from kit.units import GIB
 from tests.support.planning import CHAT, FACTS, SMALL, TINY, ask, model, trio
 
 TUNED = ("org/base", "org/legal", "org/support")
 
 
-def tuned(**words: object) -> Asked:
+def tuned(**words: object) -> PlanInput:
     """Three fine-tunes of one 1.5B base, and a model of another kind."""
     models = [model(source.partition("/")[2], source, context=2048, **words) for source in TUNED]
     asked = ask(*models, model("small", SMALL, context=2048), gpu="24GiB")
@@ -41,7 +41,7 @@ def test_the_saving_is_two_whole_workers_less_two_slots() -> None:
     assert least < family.saving < least + 3 * GIB
     unfolded, folded = solve(tuned()), solve(replace(tuned(), manifest=family.folded))
     assert [worker.service for worker in folded.workers] == ["base", "small"]
-    rests = [sum(one.rung(n).rest for n in range(len(one.workers))) for one in (unfolded, folded)]
+    rests = [sum(one.candidate(n).rest for n in range(len(one.workers))) for one in (unfolded, folded)]
     assert rests[0] - rests[1] == family.saving
 
 

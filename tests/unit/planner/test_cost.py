@@ -10,9 +10,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kit.planner.cost import HOURS, Cost, Setup, cost, packed, unfolded
+from kit.planner.cost import (
+    HOURS,
+    Cost,
+    ServingOption,
+    cost,
+    packed,
+    unfolded,
+)
 from kit.planner.plan import solve
-from kit.planner.workers import Asked
+from kit.planner.workers import PlanInput
 from tests.support.planning import CHAT, LLAMA, SMALL, ask, model, models, trio
 from tests.support.typed import ROOT, kit
 from tests.unit.planner.test_alternatives import tuned
@@ -20,7 +27,7 @@ from tests.unit.planner.test_alternatives import tuned
 LORA = ROOT / "compose" / "lora-24gb"
 
 
-def rows(found: Cost) -> dict[str, Setup]:
+def rows(found: Cost) -> dict[str, ServingOption]:
     return {setup.name: setup for setup in found.setups}
 
 
@@ -76,7 +83,7 @@ def test_what_is_packed_together_fits_together(some: list[dict[str, Any]], mib: 
     assert names == sorted(by_name) or (not cards and any(not _alone(asked, name) for name in by_name))
 
 
-def _alone(asked: Asked, name: str) -> bool:
+def _alone(asked: PlanInput, name: str) -> bool:
     models = tuple(one for one in asked.manifest.models if one.name == name)
     return solve(replace(asked, manifest=asked.manifest.model_copy(update={"models": models}))).fits
 

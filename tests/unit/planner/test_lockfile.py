@@ -10,7 +10,15 @@ from hypothesis import strategies as st
 
 from kit.errors import ManifestError
 from kit.memory.candidates import said
-from kit.planner.lockfile import Lock, Locked, Wanted, card_of, from_text, measured, to_text
+from kit.planner.lockfile import (
+    Lock,
+    Locked,
+    WorkerIdentity,
+    card_of,
+    from_text,
+    measured,
+    to_text,
+)
 from kit.planner.plan import plan
 from kit.units import MIB
 from tests.support.planning import RTX_5080, SMALL, ask, model
@@ -36,7 +44,7 @@ WORKER = Locked(
     graphs_gib=None,
 )
 LOCK = Lock(card_of(RTX_5080), {"small": WORKER})
-WANTED = {"small": Wanted(WORKER.image, SMALL, (), ())}
+WANTED = {"small": WorkerIdentity(WORKER.image, SMALL, (), ())}
 
 
 def test_a_locked_worker_is_priced_by_what_was_measured_under_load() -> None:
@@ -93,7 +101,7 @@ def test_a_lock_is_read_as_it_was_written(rest: int, loaded: int | None, weights
 
 
 @pytest.mark.parametrize("text", ["", "card: 1\nworkers: {}\n", "card: {}\nworkers: {}\n", "[]\n", "workers: [1\n"])
-def test_a_broken_lock_is_said_with_the_mend(text: str) -> None:
+def test_a_broken_lock_is_said_with_the_fix(text: str) -> None:
     with pytest.raises(ManifestError) as caught:
         from_text(text, "monogpu.lock.yaml")
     assert "monogpu.lock.yaml" in str(caught.value)

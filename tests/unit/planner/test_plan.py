@@ -13,14 +13,14 @@ from kit.errors import ManifestError
 from kit.gpu import Gpu, Process, from_size
 from kit.memory.bill import Plan
 from kit.planner.plan import NoRoom, plan
-from kit.planner.workers import Asked
+from kit.planner.workers import PlanInput
 from kit.units import GIB, MIB
 from tests.support.planning import CHAT, FACTS, LLAMA, RTX_5080, SMALL, TINY, ask, cards, model, models, trio
 
 RUNGS = {"full": 0, "small": 1, "off": 2}
 
 
-def planned(asked: Asked) -> Plan | None:
+def planned(asked: PlanInput) -> Plan | None:
     try:
         return plan(asked)
     except NoRoom:
@@ -56,7 +56,7 @@ def test_the_order_of_the_models_does_not_matter(some: list[dict[str, Any]], car
 
 
 @given(models(), st.integers(2_000, 60_000), st.integers(0, 40_000))
-def test_more_memory_never_unfits_and_never_costs_a_rung(some: list[dict[str, Any]], mib: int, more: int) -> None:
+def test_more_memory_never_unfits_and_never_costs_a_candidate(some: list[dict[str, Any]], mib: int, more: int) -> None:
     less, bigger = planned(ask(*some, gpu=f"{mib}MiB")), planned(ask(*some, gpu=f"{mib + more}MiB"))
     if less is None:
         return
@@ -162,7 +162,7 @@ def test_an_mps_server_is_paid_before_the_workers_and_nothing_else_changes() -> 
     assert made.usable_bytes == without.usable_bytes - 66 * MIB
 
 
-def with_mps(asked: Asked) -> Asked:
+def with_mps(asked: PlanInput) -> PlanInput:
     gpu = asked.manifest.gpu.model_copy(update={"mps": True})
     return replace(asked, manifest=asked.manifest.model_copy(update={"gpu": gpu}))
 
@@ -178,7 +178,7 @@ def test_a_reserve_that_is_already_exceeded_is_not_believed() -> None:
     assert plan(_with_reserve(busy, GIB)).usable_bytes < busy.total_bytes - 4 * GIB
 
 
-def _with_reserve(card: Gpu, reserve: int) -> Asked:
+def _with_reserve(card: Gpu, reserve: int) -> PlanInput:
     asked = ask(model(), gpu=card)
     wish = asked.manifest.gpu.model_copy(update={"reserve": reserve})
     return replace(asked, manifest=asked.manifest.model_copy(update={"gpu": wish}))

@@ -15,7 +15,7 @@ from kit.metrics import Load, load
 from kit.output.status import NARROW, lines
 from kit.status import model as views
 from kit.status.model import (
-    Service,
+    ServiceReport,
     Status,
 )
 from kit.units import GIB
@@ -25,8 +25,8 @@ NOW = datetime(2026, 11, 29, 22, 42, tzinfo=UTC)
 METRICS = (RECORDED / "vllm-0.32-metrics.txt").read_text(encoding="utf-8")
 
 
-def service(name: str = "chat", **more: Any) -> Service:
-    made = Service(
+def service(name: str = "chat", **more: Any) -> ServiceReport:
+    made = ServiceReport(
         name=name,
         role="worker",
         task="generate",
@@ -48,7 +48,7 @@ def service(name: str = "chat", **more: Any) -> Service:
 ROUTER = service("router", role="router", task="", names=(), planned=None, held=None, load=None, tokens=None)
 
 
-def status(*services: Service, **more: Any) -> Status:
+def status(*services: ServiceReport, **more: Any) -> Status:
     made = Status(
         project="demo",
         now=NOW,
@@ -62,7 +62,7 @@ def status(*services: Service, **more: Any) -> Status:
     return replace(made, **more)
 
 
-def shown(*services: Service, width: int = NARROW, **more: Any) -> str:
+def shown(*services: ServiceReport, width: int = NARROW, **more: Any) -> str:
     return "\n".join(lines(status(*services, **more), width))
 
 
@@ -219,7 +219,7 @@ SERVICES = st.builds(
 
 
 @given(st.lists(SERVICES, max_size=6), st.integers(20, 300))
-def test_rows_fit_a_narrow_terminal(services: list[Service], width: int) -> None:
+def test_rows_fit_a_narrow_terminal(services: list[ServiceReport], width: int) -> None:
     few = [replace(one, load=replace(one.load, running=9, waiting=99) if one.load else None) for one in services]
     small = [replace(one, planned=9 * GIB if one.planned else None, held=None) for one in few]
     rows = list(lines(status(*small), width))[2 : 4 + len(small)]
@@ -227,7 +227,7 @@ def test_rows_fit_a_narrow_terminal(services: list[Service], width: int) -> None
 
 
 @given(st.lists(SERVICES, max_size=6))
-def test_every_look_can_be_printed_as_json(services: list[Service]) -> None:
+def test_every_look_can_be_printed_as_json(services: list[ServiceReport]) -> None:
     found = views.as_json(status(*services))
     assert json.loads(json.dumps(found)) == found
     assert [one["service"] for one in found["services"]] == [one.name for one in services]

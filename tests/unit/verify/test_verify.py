@@ -158,8 +158,8 @@ def test_a_worker_that_hangs_is_asked_once_and_the_others_as_ever() -> None:
 
 def test_a_worker_that_docker_knows_to_be_ill_is_not_asked() -> None:
     router = Router()
-    found = failing(ask(router, ailing={"embed": "embed is unhealthy; up mends it"}))
-    assert found == {"embed: gives vectors": "embed is unhealthy; up mends it"}
+    found = failing(ask(router, ailing={"embed": "embed is unhealthy; up fixes it"}))
+    assert found == {"embed: gives vectors": "embed is unhealthy; up fixes it"}
     assert "/v1/embeddings embed" not in router.asked
 
 

@@ -6,7 +6,11 @@ import pytest
 from hypothesis import given
 
 from kit.bench.html.answers import MOST, answers, finding, peak, summary, tallies
-from kit.bench.results import Comparison, Experiment, Verdict
+from kit.bench.results import (
+    Comparison,
+    Conclusion,
+    Experiment,
+)
 from tests.support.anybench import EXPERIMENTS
 from tests.support.benches import EXAMPLE
 from tests.support.benchparts import Better, compared
@@ -65,12 +69,12 @@ def test_an_arm_that_was_measured_alone_is_told_though_there_is_nothing_to_compa
 )
 def test_more_is_better_or_worse_as_the_comparison_says(ratio: float, better: Better, found: str) -> None:
     comparison = Comparison("x", "", "ms", better, ())
-    assert finding(Verdict("a", "difference", ratio, ratio, ratio, ""), comparison) == found
+    assert finding(Conclusion("a", "difference", ratio, ratio, ratio, ""), comparison) == found
 
 
 @pytest.mark.parametrize("ratio", [0.0, float("nan"), float("inf"), -1.0])
 def test_a_ratio_that_is_none_is_unknown_and_never_a_difference(ratio: float) -> None:
-    comparison = Comparison("x", "", "ms", "higher", (), (Verdict("a", "difference", ratio, 0.0, 0.0, "odd"),))
+    comparison = Comparison("x", "", "ms", "higher", (), (Conclusion("a", "difference", ratio, 0.0, 0.0, "odd"),))
     assert [(one.finding, one.spread) for one in answers(comparison)] == [("unknown", "odd")]
 
 

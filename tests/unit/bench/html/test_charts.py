@@ -11,7 +11,14 @@ from typing import TypeVar
 from hypothesis import given
 
 from kit.bench.html.charts import charts, figures_of
-from kit.bench.html.chartspecs import Bars, Chart, Curves, Lane, Stack, Timeline
+from kit.bench.html.chartspecs import (
+    Bars,
+    Chart,
+    Curves,
+    Lane,
+    StackedBars,
+    Timeline,
+)
 from kit.bench.results import Arm, Bench, Comparison, Figures, Percentiles, Phase, Run
 from tests.support.anybench import BENCHES
 from tests.support.benches import EXAMPLE
@@ -142,4 +149,4 @@ def test_a_phase_that_ends_before_it_begins_is_not_drawn() -> None:
 
 
 def test_a_benchmark_without_memory_has_no_chart_of_it() -> None:
-    assert not of_kind(EMPTY, Stack)
+    assert not of_kind(EMPTY, StackedBars)

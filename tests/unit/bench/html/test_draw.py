@@ -15,7 +15,14 @@ from hypothesis import HealthCheck, given, settings
 from PIL import Image
 
 from kit.bench.html.charts import charts
-from kit.bench.html.chartspecs import Bars, Chart, Curves, Row, Stack, Timeline
+from kit.bench.html.chartspecs import (
+    BarRow,
+    Bars,
+    Chart,
+    Curves,
+    StackedBars,
+    Timeline,
+)
 from kit.bench.html.draw import png, svg
 from kit.bench.html.palette import EITHER
 from kit.bench.results import Bench
@@ -24,7 +31,7 @@ from tests.support.benches import EXAMPLE
 from tests.support.paths import ROOT
 
 EACH = {type(one.chart): one.chart for one in reversed(charts(EXAMPLE))}  # the first of each
-KINDS = (Curves, Bars, Timeline, Stack)
+KINDS = (Curves, Bars, Timeline, StackedBars)
 ODD = ("<script>alert(1)</script>", "$x^2$", "_hidden", "two\nlines", "name " * 40, "🦙 模型", "%s {0} \\n")
 
 
@@ -69,7 +76,7 @@ def test_the_words_of_a_chart_are_text() -> None:
 
 @pytest.mark.parametrize("name", ODD)
 def test_a_name_is_drawn_as_it_is_or_shortened_and_is_never_markup(name: str) -> None:
-    rows = (Row(name, 3.0, 2.0, 4.0, (2.0, 3.0, 4.0), name),)
+    rows = (BarRow(name, 3.0, 2.0, 4.0, (2.0, 3.0, 4.0), name),)
     chart = Bars("odd", name, name, name, name, rows)
     drawn = svg(chart)
     assert "<script" not in drawn and png(chart)
@@ -78,8 +85,8 @@ def test_a_name_is_drawn_as_it_is_or_shortened_and_is_never_markup(name: str) ->
 
 
 def test_an_unknown_arm_is_a_name_without_a_bar() -> None:
-    known = Row("one", 3.0, 2.0, 4.0, (3.0,), "")
-    both = Bars("x", "", "", "", "s", (known, Row("two", None, None, None, (), "")))
+    known = BarRow("one", 3.0, 2.0, 4.0, (3.0,), "")
+    both = Bars("x", "", "", "", "s", (known, BarRow("two", None, None, None, (), "")))
     assert {"two", "unknown"} <= set(texts(svg(both)))
     assert svg(both).count("<path") < 2 * svg(replace(both, rows=(known, replace(known, name="two")))).count("<path")
 

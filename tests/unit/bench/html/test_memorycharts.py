@@ -6,15 +6,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kit.bench.html.memorycharts import memory_charts, off, planned, total
-from kit.bench.results import Bench, Footprint
+from kit.bench.results import (
+    Bench,
+    MeasuredFootprint,
+)
 from kit.units import GIB
 from tests.support.anybench import FOOTPRINTS
 from tests.support.benches import EXAMPLE
 
-TWO = (Footprint("chat", (("weights", 3 * GIB), ("kv", GIB)), 5 * GIB), Footprint("tiny", (("weights", GIB),), None))
+TWO = (
+    MeasuredFootprint("chat", (("weights", 3 * GIB), ("kv", GIB)), 5 * GIB),
+    MeasuredFootprint("tiny", (("weights", GIB),), None),
+)
 
 
-def bench(*memory: Footprint, **card: object) -> Bench:
+def bench(*memory: MeasuredFootprint, **card: object) -> Bench:
     return replace(EXAMPLE, memory=memory, setup=replace(EXAMPLE.setup, card={"total_bytes": 16 * GIB} | card))
 
 
@@ -51,7 +57,7 @@ def test_where_others_held_much_of_the_card_it_ends_at_what_they_left() -> None:
 
 
 def test_the_largest_terms_have_names_and_the_rest_is_one_part() -> None:
-    many = Footprint("chat", tuple((f"term {n}", n * GIB) for n in range(1, 9)), 40 * GIB)
+    many = MeasuredFootprint("chat", tuple((f"term {n}", n * GIB) for n in range(1, 9)), 40 * GIB)
     _, workers = memory_charts(bench(many))
     assert workers.legend == ("term 8", "term 7", "term 6", "term 5", "term 4", "other")
     assert [part.bytes // GIB for part in workers.piles[0].parts] == [8, 7, 6, 5, 4, 6]
@@ -63,7 +69,7 @@ def test_the_bill_is_told_beside_the_driver_s_figure() -> None:
 
 
 @given(st.lists(FOOTPRINTS, max_size=4))
-def test_no_byte_of_the_bill_is_lost(memory: list[Footprint]) -> None:
+def test_no_byte_of_the_bill_is_lost(memory: list[MeasuredFootprint]) -> None:
     for chart in list(memory_charts(bench(*memory)))[1:]:
         drawn = [sum(part.bytes for part in pile.parts) for pile in chart.piles]
         assert drawn == [planned(one) for one in memory if planned(one)]

@@ -5,7 +5,11 @@ from dataclasses import replace
 from hypothesis import given
 
 from kit.bench.html.tables import Table, arms_table, figures_table, memory_table, runs_table
-from kit.bench.results import Comparison, Experiment, Footprint
+from kit.bench.results import (
+    Comparison,
+    Experiment,
+    MeasuredFootprint,
+)
 from kit.units import MIB
 from tests.support.anybench import COMPARISONS
 from tests.support.benches import EXAMPLE
@@ -80,7 +84,10 @@ def test_every_run_is_listed_with_its_files() -> None:
 
 
 def test_memory_has_a_column_for_each_worker_and_the_sums_below() -> None:
-    memory = (Footprint("a", (("weights", 3 * MIB),), 4 * MIB), Footprint("b", (("graphs", 5 * MIB),), None))
+    memory = (
+        MeasuredFootprint("a", (("weights", 3 * MIB),), 4 * MIB),
+        MeasuredFootprint("b", (("graphs", 5 * MIB),), None),
+    )
     assert lines(memory_table(memory)) == [
         "weights | 3.0 MiB | none",
         "graphs | none | 5.0 MiB",
