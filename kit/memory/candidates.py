@@ -169,7 +169,7 @@ def price(wish: WorkerRequest) -> tuple[Candidate, ...]:
 
 
 def as_asked(wish: WorkerRequest, context: int, why: str) -> tuple[Candidate, ...]:
-    """One candidate: the footprint that the manifest fixes, taken whole. For engines that divide it by their own rules."""
+    """One candidate: the footprint that the manifest fixes. For engines that divide it by their own rules."""
     model = wish.model
     assert model.memory != "auto" and model.requests != "auto"
     setting = WorkerSettings(context, model.requests, batched_tokens=0, host=wish.gpu.kind == "host")

@@ -49,8 +49,8 @@ class CardTraits:
 
 @dataclass(frozen=True)
 class Measured:
-    """A locked reading of one worker: everything but its KV cache, in bytes, for one `setting` (Candidate.said); `why` says
-    what it was measured on."""
+    """A locked reading of one worker: everything but its KV cache, in bytes, for one `setting` (Candidate.said); `why`
+    says what it was measured on."""
 
     setting: str
     rest_bytes: int

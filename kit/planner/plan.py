@@ -1,10 +1,10 @@
 """Manifest, facts and card -> Plan, or DoesNotFit with the bill and what would fit. Pure.
 
 Theory. The card's bytes are a budget: total, less what others hold and a margin. Every worker has a price list of
-candidates, best first (pricing/ladder.py). Each candidate costs a fixed amount (weights, buffers, graphs, context) and the least
-KV cache that serves one request. All workers start on their best candidate; while the sum is over budget, one step down is
-taken, always in the same order whatever the budget: so more memory never costs a candidate. What is left over is given to
-KV caches by `weight`, each capped at what its `requests` of full `context` could ever use.
+candidates, best first (memory/candidates.py). Each candidate costs a fixed amount (weights, buffers, graphs, context)
+and the least KV cache that serves one request. All workers start on their best candidate; while the sum is over budget,
+one step down is taken, always in the same order whatever the budget: so more memory never costs a candidate. What is
+left over is given to KV caches by `weight`, each capped at what its `requests` of full `context` could ever use.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ from kit.planner.workers import (
 
 @dataclass(frozen=True)
 class Solution:
-    """The candidate each worker stands on; `missing` bytes lack for the least needs; `tight` are the workers whose fixed
-    `memory` does not hold their least."""
+    """The candidate that each worker has; `missing` bytes lack for the least needs; `tight` are the workers whose
+    fixed `memory` does not hold their least."""
 
     workers: tuple[Worker, ...]
     chosen: tuple[int, ...]

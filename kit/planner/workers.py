@@ -70,8 +70,8 @@ def services_of(model: Model) -> list[str]:
 
 
 def _locked(made: tuple[Candidate, ...], lock: Measured | None, index: int) -> tuple[Candidate, ...]:
-    """A measured worker is priced by its measurement, on the one candidate that was measured. The lines that are exact stay
-    as they are; one line says what the rest was measured to be."""
+    """A measured worker is priced by its measurement, on the one candidate that was measured. The lines that are exact
+    stay as they are; one line says what the rest was measured to be."""
     if lock is None:
         return made
     for candidate in made:
