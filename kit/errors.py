@@ -11,13 +11,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from unicodedata import category, east_asian_width
 
-Path = tuple[str | int, ...]
+KeyPath = tuple[str | int, ...]
 
 LINE_WIDTH = 120  # of a quoted line, in characters
 QUOTE_WIDTH = 60  # of a quoted value
 
 
-def dotted(path: Path) -> str:
+def dotted(path: KeyPath) -> str:
     """`("models", 1, "context")` -> `models[1].context`; a word that would be misread is quoted: `env["a.b"]`."""
     text = ""
     for step in path:
@@ -77,7 +77,7 @@ class Problem:
     what: str
     needed: str = ""
     hint: str = ""
-    path: Path = ()
+    path: KeyPath = ()
     mark: Mark | None = None
 
     def __str__(self) -> str:

@@ -14,7 +14,7 @@ from types import NoneType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from kit.bench.results import VERSION, Bench
-from kit.errors import KitError, Mark, Path, Problem, dotted
+from kit.errors import KeyPath, KitError, Mark, Problem, dotted
 
 AGAIN = "measure again with `monogpu-kit bench`, or read it with the monogpu-kit that wrote it"
 _NUMBERS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
@@ -70,13 +70,13 @@ def _plain(value: Any) -> Any:
 class _Wrong(Exception):
     """What is wrong, and where; becomes a ResultsError at the top, which knows the file."""
 
-    def __init__(self, path: Path, what: str) -> None:
+    def __init__(self, path: KeyPath, what: str) -> None:
         super().__init__(what)
         self.path = path
         self.what = what
 
 
-def _error(place: str, path: Path, what: str) -> ResultsError:
+def _error(place: str, path: KeyPath, what: str) -> ResultsError:
     where = f"{place}: {dotted(path)}" if path else place
     return ResultsError(Problem(f"{where} {what}", AGAIN))
 
@@ -92,7 +92,7 @@ def _json(text: str, place: str) -> Any:
         raise _error(place, (), "is not the JSON of a benchmark: too deep, or a number too long") from None
 
 
-def _value(kind: Any, data: Any, path: Path) -> Any:
+def _value(kind: Any, data: Any, path: KeyPath) -> Any:
     """`data` as a value of the type `kind`. Raises _Wrong."""
     if kind is Any:
         return data
@@ -111,7 +111,7 @@ def _value(kind: Any, data: Any, path: Path) -> Any:
     return _number(data, path) if kind is float else _scalar(kind, data, path)
 
 
-def _object(kind: Any, data: Any, path: Path) -> Any:
+def _object(kind: Any, data: Any, path: KeyPath) -> Any:
     given, known = _mapping(data, path), {field.name: field for field in fields(kind)}
     for name in given:
         if name not in known:
@@ -132,13 +132,13 @@ def _has_default(field: Field[Any]) -> bool:
     return field.default is not MISSING or field.default_factory is not MISSING
 
 
-def _mapping(data: Any, path: Path) -> dict[str, Any]:
+def _mapping(data: Any, path: KeyPath) -> dict[str, Any]:
     if not isinstance(data, dict):
         raise _Wrong(path, "must be an object")
     return data
 
 
-def _tuple(options: tuple[Any, ...], data: Any, path: Path) -> tuple[Any, ...]:
+def _tuple(options: tuple[Any, ...], data: Any, path: KeyPath) -> tuple[Any, ...]:
     if not isinstance(data, list):
         raise _Wrong(path, "must be a list")
     kinds = (options[0],) * len(data) if options[-1] is ... else options
@@ -147,13 +147,13 @@ def _tuple(options: tuple[Any, ...], data: Any, path: Path) -> tuple[Any, ...]:
     return tuple(_value(kind, one, (*path, n)) for n, (kind, one) in enumerate(zip(kinds, data, strict=True)))
 
 
-def _one_of(options: tuple[Any, ...], data: Any, path: Path) -> Any:
+def _one_of(options: tuple[Any, ...], data: Any, path: KeyPath) -> Any:
     if data not in options:
         raise _Wrong(path, f"must be one of: {', '.join(map(str, options))}")
     return data
 
 
-def _number(data: Any, path: Path) -> float:
+def _number(data: Any, path: KeyPath) -> float:
     if isinstance(data, str) and data in _NUMBERS:
         return _NUMBERS[data]
     if isinstance(data, bool) or not isinstance(data, int | float):
@@ -164,7 +164,7 @@ def _number(data: Any, path: Path) -> float:
         raise _Wrong(path, "is a number too large") from None
 
 
-def _scalar(kind: Any, data: Any, path: Path) -> Any:
+def _scalar(kind: Any, data: Any, path: KeyPath) -> Any:
     if type(data) is not kind:
         raise _Wrong(path, f"must be {_SAID[kind]}")
     return data

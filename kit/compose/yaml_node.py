@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from kit.errors import ManifestError, Mark, Path, Problem, TargetError, dotted
+from kit.errors import KeyPath, ManifestError, Mark, Problem, TargetError, dotted
 from kit.manifest import yaml_document
 
 Plain = str | list["Plain"] | dict[str, "Plain"] | None
@@ -20,7 +20,7 @@ class Node:
     """A value of the file: text, None, a tuple of nodes or a mapping of nodes; `path` and `mark` say where."""
 
     value: str | tuple[Node, ...] | Mapping[str, Node] | None
-    path: Path
+    path: KeyPath
     mark: Mark
 
     @property
@@ -57,7 +57,7 @@ def parse(text: str, file: str) -> Node:
     return _node(found.data, (), found)
 
 
-def _node(data: object, path: Path, found: yaml_document.Document) -> Node:
+def _node(data: object, path: KeyPath, found: yaml_document.Document) -> Node:
     value: str | tuple[Node, ...] | Mapping[str, Node] | None
     if isinstance(data, list):
         value = tuple(_node(item, (*path, index), found) for index, item in enumerate(data))

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 from kit.engines import ollama, triton, vllm
-from kit.errors import ManifestError, Path, Problem
+from kit.errors import KeyPath, ManifestError, Problem
 from kit.manifest.model import Model
 from kit.manifest.refused import Refused
 from kit.memory.bill import Plan, Share
@@ -24,7 +24,7 @@ class Engine(Protocol):
     PRICED: bool  # whether facts are read and `memory: auto` is planned; else the manifest says `memory:`
     NOTE: str  # what `plan` must say of each of its models; "" for nothing
 
-    def refused(self, models: Sequence[tuple[int, Model]]) -> Iterable[tuple[Path, Refused]]:
+    def refused(self, models: Sequence[tuple[int, Model]]) -> Iterable[tuple[KeyPath, Refused]]:
         """What this engine cannot do of what the manifest asks; `models` are its own, with their places."""
 
     def price(self, wish: WorkerRequest) -> tuple[Candidate, ...]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kit.errors import Path
+from kit.errors import KeyPath
 from kit.manifest.model import Model
 from kit.manifest.refused import Refused
 from kit.memory.bill import Plan, Share
 from kit.stack.model import File, Service
 
 
-def nothing_refused(models: Sequence[tuple[int, Model]]) -> tuple[tuple[Path, Refused], ...]:
+def nothing_refused(models: Sequence[tuple[int, Model]]) -> tuple[tuple[KeyPath, Refused], ...]:
     """Whatever the manifest's own rules let through is served."""
     return ()
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from kit.engines.download import environment, mount_of
-from kit.errors import Path
+from kit.errors import KeyPath
 from kit.manifest.model import Model
 from kit.manifest.refused import Refused
 from kit.memory.bill import Plan, Share
@@ -63,7 +63,7 @@ done
 """
 
 
-def refused(models: Sequence[tuple[int, Model]]) -> Iterator[tuple[Path, Refused]]:
+def refused(models: Sequence[tuple[int, Model]]) -> Iterator[tuple[KeyPath, Refused]]:
     """What `ollama serve` has no word for, and models that disagree about what they share."""
     for index, model in models:
         if model.task not in ("generate", "embed"):

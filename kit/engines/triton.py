@@ -21,7 +21,7 @@ from collections.abc import Iterator, Sequence
 from kit.engines.defaults import no_doors as doors
 from kit.engines.defaults import no_fetches as fetches
 from kit.engines.download import environment, mount_of
-from kit.errors import Path
+from kit.errors import KeyPath
 from kit.manifest.model import Model
 from kit.manifest.refused import Refused
 from kit.memory.bill import Plan, Share
@@ -73,7 +73,7 @@ instance_group [
 """
 
 
-def refused(models: Sequence[tuple[int, Model]]) -> Iterator[tuple[Path, Refused]]:
+def refused(models: Sequence[tuple[int, Model]]) -> Iterator[tuple[KeyPath, Refused]]:
     """A source that is no folder, another task, and arguments that the kit gives itself."""
     for index, model in models:
         if not model.source.startswith(("./", "../", "/", "~/")):

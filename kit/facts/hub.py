@@ -14,8 +14,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from kit.errors import Mark, ModelFilesError, Problem
-from kit.errors import Path as Trail
+from kit.errors import KeyPath, Mark, ModelFilesError, Problem
 from kit.facts.config_json import unusable
 from kit.facts.facts import AdapterFacts, Facts, Header, adapter_from_config, from_config
 from kit.facts.facts_json import read_recorded, read_recorded_adapters, record
@@ -34,7 +33,7 @@ from kit.manifest.source import Source, parse_source
 __all__ = ["gather", "gather_adapters", "load", "load_adapter", "read_recorded", "read_recorded_adapters", "record"]
 
 T = TypeVar("T")
-Places = Mapping[str, tuple[Trail, Mark | None]]
+Places = Mapping[str, tuple[KeyPath, Mark | None]]
 """Where the manifest names each source: its path and its mark, for the problems."""
 
 WITHOUT_NETWORK = "without network, give a folder with the model, or a facts.json beside the manifest"

@@ -8,7 +8,7 @@ from copy import deepcopy
 from dataclasses import replace
 from typing import Any
 
-from kit.errors import ManifestError, Mark, Path, Problem, quoted
+from kit.errors import KeyPath, ManifestError, Mark, Problem, quoted
 from kit.manifest.refused import Refused
 from kit.manifest.yaml_document import Document
 
@@ -35,14 +35,14 @@ def readable(document: Document, defaults: Mapping[str, Any]) -> dict[str, Any]:
     return data
 
 
-def _is_number_as_text(data: Any, path: Path) -> bool:
+def _is_number_as_text(data: Any, path: KeyPath) -> bool:
     if len(path) != 4 or path[0] != "models" or path[2] not in _AS_WRITTEN:
         return False
     value = data["models"][path[1]][path[2]][path[3]]
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def without_faults(data: dict[str, Any], paths: Iterable[Path]) -> dict[str, Any]:
+def without_faults(data: dict[str, Any], paths: Iterable[KeyPath]) -> dict[str, Any]:
     """`data` without the words at `paths`, or with a stand-in where none may be missing: so that the other words can be
     held against each other. No rule complains about a stand-in."""
     data = deepcopy(data)
@@ -53,7 +53,7 @@ def without_faults(data: dict[str, Any], paths: Iterable[Path]) -> dict[str, Any
     return data
 
 
-def _fix(data: Any, path: Path, number: int) -> None:
+def _fix(data: Any, path: KeyPath, number: int) -> None:
     """Of a path, the last step that is a word counts: a wrong item spoils its list, save for a model or an adapter."""
     steps = list(path)
     while steps and isinstance(steps[-1], int) and (len(steps) < 2 or steps[-2] not in _LISTED):
@@ -76,7 +76,7 @@ def _stand_in(name: str) -> dict[str, str]:
     return {"name": name, "source": "."}
 
 
-def located(document: Document, found: Sequence[tuple[Path, Refused]]) -> tuple[Problem, ...]:
+def located(document: Document, found: Sequence[tuple[KeyPath, Refused]]) -> tuple[Problem, ...]:
     """Refusals and the document's own problems, one a place, in the file's order; a line that holds a secret is cut."""
     first: dict[object, Problem] = {}
     for problem in (*document.problems, *(_problem(document, *one) for one in found), *_switches(document)):
@@ -86,7 +86,7 @@ def located(document: Document, found: Sequence[tuple[Path, Refused]]) -> tuple[
     return tuple(sorted(cut, key=_place))
 
 
-def _problem(document: Document, path: Path, reason: Refused) -> Problem:
+def _problem(document: Document, path: KeyPath, reason: Refused) -> Problem:
     mark = document.key_mark(path) if reason.at_word else document.mark(path)
     return Problem(reason.what, reason.needed, reason.hint, path, mark)
 
@@ -101,7 +101,7 @@ def _switches(document: Document) -> Iterator[Problem]:
         yield Problem(what, f'needed: "{text}" in quotes, or another word', path=path, mark=document.mark(path))
 
 
-def _secret_marks(document: Document, found: Sequence[tuple[Path, Refused]]) -> Iterator[Mark]:
+def _secret_marks(document: Document, found: Sequence[tuple[KeyPath, Refused]]) -> Iterator[Mark]:
     return (document.mark(path) for path, reason in found if reason.secret)
 
 

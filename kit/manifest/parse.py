@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from kit.errors import ManifestError, Path
+from kit.errors import KeyPath, ManifestError
 from kit.manifest import rules, validators
 from kit.manifest.locate import (
     located,
@@ -56,7 +56,7 @@ def parse(document: Document, engines: Mapping[str, EngineRules], default_name: 
     return manifest
 
 
-def _validated(data: Any) -> tuple[Manifest | None, list[tuple[Path, Refused]]]:
+def _validated(data: Any) -> tuple[Manifest | None, list[tuple[KeyPath, Refused]]]:
     try:
         return Manifest.model_validate(data), []
     except ValidationError as error:

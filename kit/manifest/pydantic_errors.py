@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from kit.errors import Path, quoted
+from kit.errors import KeyPath, quoted
 from kit.manifest.refused import Refused
 from kit.manifest.validators import told
 
@@ -48,7 +48,7 @@ _NEEDED = {
 }
 
 
-def refusals(error: ValidationError, words: Words) -> list[tuple[Path, Refused]]:
+def refusals(error: ValidationError, words: Words) -> list[tuple[KeyPath, Refused]]:
     """Every error with its path. `words` tells what an unknown word may have been."""
     found = [one for one in error.errors(include_url=False) if not _is_consequence(one)]
     worded = [(tuple(one["loc"]), _refused(one, words)) for one in found[:MAX_PROBLEMS]]
@@ -82,7 +82,7 @@ _MISSING = {
 }
 
 
-def _unknown(path: Path, words: Words) -> Refused:
+def _unknown(path: KeyPath, words: Words) -> Refused:
     word = str(path[-1])
     place = tuple(step for step in path[:-1] if isinstance(step, str))
     options = words.get(place, ())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Protocol
 
-from kit.errors import Path, dotted
+from kit.errors import KeyPath, dotted
 from kit.manifest import managed_args
 from kit.manifest.fields import POLICIES
 from kit.manifest.model import (
@@ -17,7 +17,7 @@ from kit.manifest.refused import Refused
 from kit.manifest.source import parse_source
 from kit.manifest.validators import is_loopback
 
-Found = Iterator[tuple[Path, Refused]]
+Found = Iterator[tuple[KeyPath, Refused]]
 
 
 class EngineRules(Protocol):
@@ -25,7 +25,7 @@ class EngineRules(Protocol):
 
     PRICED: bool  # whether `memory: auto` is planned; else the manifest says `memory:`
 
-    def refused(self, models: Sequence[tuple[int, Model]]) -> Iterable[tuple[Path, Refused]]:
+    def refused(self, models: Sequence[tuple[int, Model]]) -> Iterable[tuple[KeyPath, Refused]]:
         """What this engine cannot do of what the manifest asks; `models` are its own, with their places."""
 
 
@@ -116,7 +116,7 @@ def _names(manifest: Manifest) -> Found:
                 yield ("models", index, "replicas"), Refused(what, "rename one of the two")
 
 
-def _named(manifest: Manifest) -> Iterator[tuple[Path, str]]:
+def _named(manifest: Manifest) -> Iterator[tuple[KeyPath, str]]:
     for index, model in enumerate(manifest.models):
         yield ("models", index), model.name
         for number, adapter in enumerate(model.adapters):
@@ -151,7 +151,7 @@ def _sources(model: Model) -> Found:
         yield from _source(("adapters", index, "source"), adapter.source)
 
 
-def _source(path: Path, text: str) -> Found:
+def _source(path: KeyPath, text: str) -> Found:
     try:
         parse_source(text)
     except Refused as reason:

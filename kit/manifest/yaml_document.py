@@ -18,7 +18,7 @@ from typing import Any
 import yaml
 from yaml import events as ev
 
-from kit.errors import ManifestError, Mark, Path, Problem, quoted
+from kit.errors import KeyPath, ManifestError, Mark, Problem, quoted
 from kit.manifest import yaml_errors
 from kit.manifest.scalars import is_switch, resolve
 
@@ -44,19 +44,19 @@ class Document:
 
     file: str
     data: Any
-    marks: Mapping[Path, Mark]
-    key_marks: Mapping[Path, Mark] = field(default_factory=dict)
-    written: Mapping[Path, str] = field(default_factory=dict)
-    switches: tuple[Path, ...] = ()
+    marks: Mapping[KeyPath, Mark]
+    key_marks: Mapping[KeyPath, Mark] = field(default_factory=dict)
+    written: Mapping[KeyPath, str] = field(default_factory=dict)
+    switches: tuple[KeyPath, ...] = ()
     problems: tuple[Problem, ...] = ()
 
-    def mark(self, path: Path) -> Mark:
+    def mark(self, path: KeyPath) -> Mark:
         """Where the value at `path` begins; for one that is not there, its nearest ancestor's."""
         while path and path not in self.marks:
             path = path[:-1]
         return self.marks.get(path, Mark(self.file, 1, 1))
 
-    def key_mark(self, path: Path) -> Mark:
+    def key_mark(self, path: KeyPath) -> Mark:
         """Where the word that `path` ends with is written; a list's items have none: their value's place."""
         return self.key_marks.get(path) or self.mark(path)
 
@@ -102,11 +102,11 @@ class _Reader:
     def __init__(self, file: str, text: str) -> None:
         self.file = file
         self.lines = _LINE_END.split(text)
-        self.marks: dict[Path, Mark] = {}
-        self.key_marks: dict[Path, Mark] = {}
-        self.written: dict[Path, str] = {}
-        self.switches: list[Path] = []
-        self.problems: dict[Path, Problem] = {}
+        self.marks: dict[KeyPath, Mark] = {}
+        self.key_marks: dict[KeyPath, Mark] = {}
+        self.written: dict[KeyPath, str] = {}
+        self.switches: list[KeyPath] = []
+        self.problems: dict[KeyPath, Problem] = {}
         self.events: Iterator[ev.Event] = iter(())
 
     def read(self, text: str, loader: Any) -> Document:
@@ -139,7 +139,7 @@ class _Reader:
             self._complain((), "a second document begins here", "needed: one document a file; remove the '---'", after)
         return data
 
-    def _node(self, event: ev.Event, path: Path) -> Any:
+    def _node(self, event: ev.Event, path: KeyPath) -> Any:
         if len(path) > MAX_DEPTH:
             deep = Problem(f"nested more than {MAX_DEPTH} deep", mark=self._mark(event))
             raise self._unreadable(deep)
@@ -156,7 +156,7 @@ class _Reader:
             return self._scalar(event, path)
         return self._mapping(path) if isinstance(event, ev.MappingStartEvent) else self._sequence(path)
 
-    def _scalar(self, event: ev.ScalarEvent, path: Path) -> Any:
+    def _scalar(self, event: ev.ScalarEvent, path: KeyPath) -> Any:
         if event.style or event.tag:
             self._visible(event, path)
             return event.value
@@ -168,13 +168,13 @@ class _Reader:
             self._complain(path, f"{quoted(event.value)} without quotes", complaint, event)
         return value
 
-    def _sequence(self, path: Path) -> list[Any]:
+    def _sequence(self, path: KeyPath) -> list[Any]:
         items: list[Any] = []
         while not isinstance(event := next(self.events), ev.SequenceEndEvent):
             items.append(self._node(event, (*path, len(items))))
         return items
 
-    def _mapping(self, path: Path) -> dict[str, Any]:
+    def _mapping(self, path: KeyPath) -> dict[str, Any]:
         """Of a word that is written twice, the first value is kept."""
         data: dict[str, Any] = {}
         while not isinstance(event := next(self.events), ev.MappingEndEvent):
@@ -191,7 +191,7 @@ class _Reader:
                 data[word] = self._node(next(self.events), here)
         return data
 
-    def _word(self, event: ev.Event, path: Path) -> str:
+    def _word(self, event: ev.Event, path: KeyPath) -> str:
         """A mapping's key, as it is written. One that is no plain text is a problem at that place."""
         if not isinstance(event, ev.ScalarEvent):
             self._complain((*path, "?"), "a word must be plain text", "needed: word: value", event)
@@ -209,7 +209,7 @@ class _Reader:
         self._visible(event, here)
         return str(event.value)
 
-    def _visible(self, event: ev.ScalarEvent, path: Path) -> None:
+    def _visible(self, event: ev.ScalarEvent, path: KeyPath) -> None:
         """An escape may stand for what no process can be given: a NUL ends arguments and variables early."""
         stray = _NO_TEXT.search(event.value)
         if stray:
@@ -225,7 +225,7 @@ class _Reader:
                 return
             event = next(self.events)
 
-    def _complain(self, path: Path, what: str, needed: str, event: ev.Event) -> None:
+    def _complain(self, path: KeyPath, what: str, needed: str, event: ev.Event) -> None:
         if len(self.problems) < MAX_PROBLEMS:
             self.problems.setdefault(path, Problem(what, needed, path=path, mark=self._mark(event)))
 

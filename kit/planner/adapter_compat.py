@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from kit.errors import Path, Problem, quoted
+from kit.errors import KeyPath, Problem, quoted
 from kit.facts.facts import Facts
 from kit.facts.lora_adapter import AdapterFacts
 from kit.facts.tensors import Tensor
@@ -34,7 +34,7 @@ _OTHER = {"A": "B", "B": "A"}
 class Pair:
     """One adapter and its model, at `path` of the manifest."""
 
-    path: Path
+    path: KeyPath
     name: str
     adapter: AdapterFacts
     model: Model

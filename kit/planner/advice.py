@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from kit.engines import ENGINES
-from kit.errors import DoesNotFit, Path, Problem, dotted
+from kit.errors import DoesNotFit, KeyPath, Problem, dotted
 from kit.manifest.model import Manifest
 from kit.memory.bill import Line, Plan
 from kit.planner.alternatives import Family, families
@@ -25,7 +25,7 @@ MOST = 4
 class Advice:
     """Edits of the manifest, (path, value) each, after which it fits; `text` says them to a person."""
 
-    edits: tuple[tuple[Path, Any], ...]
+    edits: tuple[tuple[KeyPath, Any], ...]
     text: str
 
 
@@ -126,18 +126,18 @@ def _loosened(asked: PlanInput, solution: Solution) -> Advice | None:
     return _when_fits(asked, tuple((("models", i, "memory"), "auto") for i in fixed)) if fixed else None
 
 
-def _free_graphs(manifest: Manifest) -> tuple[tuple[Path, Any], ...]:
+def _free_graphs(manifest: Manifest) -> tuple[tuple[KeyPath, Any], ...]:
     return tuple(
         (("models", i, "graphs"), "auto") for i, m in enumerate(manifest.models) if m.graphs in ("full", "small")
     )
 
 
-def _shorter(asked: PlanInput, index: int, also: tuple[tuple[Path, Any], ...]) -> Advice | None:
+def _shorter(asked: PlanInput, index: int, also: tuple[tuple[KeyPath, Any], ...]) -> Advice | None:
     """The longest context of one model that fits, in steps of 256 tokens."""
     context = asked.manifest.models[index].context
     if context == "auto" or context <= SHORTEST:
         return None
-    path: Path = ("models", index, "context")
+    path: KeyPath = ("models", index, "context")
     tried = _largest(
         SHORTEST // CONTEXT_STEP,
         (context - 1) // CONTEXT_STEP,
@@ -150,12 +150,12 @@ def _fewer(asked: PlanInput, index: int) -> Advice | None:
     requests = asked.manifest.models[index].requests
     if requests == "auto" or requests <= 1:
         return None
-    path: Path = ("models", index, "requests")
+    path: KeyPath = ("models", index, "requests")
     tried = _largest(1, requests - 1, lambda n: _fits(asked, ((path, n),)))
     return _said(((path, tried),), asked) if tried else None
 
 
-def _when_fits(asked: PlanInput, edits: tuple[tuple[Path, Any], ...]) -> Advice | None:
+def _when_fits(asked: PlanInput, edits: tuple[tuple[KeyPath, Any], ...]) -> Advice | None:
     return _said(edits, asked) if _fits(asked, edits) else None
 
 
@@ -169,16 +169,16 @@ def _largest(low: int, high: int, fits: Callable[[int], bool]) -> int | None:
     return low
 
 
-def _fits(asked: PlanInput, edits: tuple[tuple[Path, Any], ...]) -> bool:
+def _fits(asked: PlanInput, edits: tuple[tuple[KeyPath, Any], ...]) -> bool:
     return solve(replace(asked, manifest=edit(asked.manifest, edits))).fits
 
 
-def _said(edits: tuple[tuple[Path, Any], ...], asked: PlanInput) -> Advice:
+def _said(edits: tuple[tuple[KeyPath, Any], ...], asked: PlanInput) -> Advice:
     words = [f"{dotted(path)}: {value} ('{asked.manifest.models[int(path[1])].name}')" for path, value in edits]
     return Advice(edits, " and ".join(words))
 
 
-def edit(manifest: Manifest, edits: tuple[tuple[Path, Any], ...]) -> Manifest:
+def edit(manifest: Manifest, edits: tuple[tuple[KeyPath, Any], ...]) -> Manifest:
     """The manifest with some words of some models changed. Paths are ("models", index, word)."""
     changed: dict[int, dict[str, Any]] = {}
     for (_, index, word), value in edits:

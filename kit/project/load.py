@@ -8,8 +8,7 @@ from pathlib import Path
 
 from kit import gpu as cards
 from kit.engines import ENGINES
-from kit.errors import KitError, ManifestError, Mark, Problem
-from kit.errors import Path as Trail
+from kit.errors import KeyPath, KitError, ManifestError, Mark, Problem
 from kit.facts.facts import AdapterFacts, Facts
 from kit.gpu import Gpu, ask_host
 from kit.manifest.model import (
@@ -156,7 +155,7 @@ def adapters_of(project: Project) -> dict[str, AdapterFacts]:
     return gather_adapters(list(paths), project.folder, recorded, places=_places(project, paths))
 
 
-def _places(project: Project, paths: Mapping[str, Trail]) -> dict[str, tuple[Trail, Mark | None]]:
+def _places(project: Project, paths: Mapping[str, KeyPath]) -> dict[str, tuple[KeyPath, Mark | None]]:
     return {source: (path, project.document.mark(path)) for source, path in paths.items()}
 
 

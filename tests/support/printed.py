@@ -14,7 +14,7 @@ from kit.bench.design import (
     schedule,
 )
 from kit.bench.load import LoadSpec
-from kit.errors import Path, dotted
+from kit.errors import KeyPath, dotted
 from kit.manifest.model import Manifest
 
 
@@ -55,7 +55,7 @@ def _named(manifest: Manifest) -> dict[str, Any]:
     return {**manifest.model_dump(), "models": {model.name: model.model_dump() for model in manifest.models}}
 
 
-def _changes(one: Any, other: Any, path: Path) -> Iterator[tuple[Path, Any, Any]]:
+def _changes(one: Any, other: Any, path: KeyPath) -> Iterator[tuple[KeyPath, Any, Any]]:
     if one == other:
         return
     if not (isinstance(one, dict) and isinstance(other, dict)):

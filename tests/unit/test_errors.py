@@ -24,7 +24,7 @@ from kit.errors import DoesNotFit, KitError, ManifestError, Mark, Problem, dotte
         (("a\x1b[31m",), '["a\N{REPLACEMENT CHARACTER}[31m"]'),
     ],
 )
-def test_a_path_is_dotted_and_odd_words_are_quoted(path: errors.Path, text: str) -> None:
+def test_a_path_is_dotted_and_odd_words_are_quoted(path: errors.KeyPath, text: str) -> None:
     assert dotted(path) == text
 
 

@@ -10,7 +10,7 @@ import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from kit.errors import ManifestError, Path
+from kit.errors import KeyPath, ManifestError
 from kit.manifest.yaml_document import LOADER, Document, load, load_bytes
 
 LOADERS = [yaml.SafeLoader, LOADER]
@@ -27,7 +27,7 @@ STYLES: list[dict[str, Any]] = [
 ]
 
 
-def places(data: Any, path: Path = ()) -> Iterator[Path]:
+def places(data: Any, path: KeyPath = ()) -> Iterator[KeyPath]:
     """Every path of some data, its own included."""
     yield path
     items = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
@@ -45,7 +45,7 @@ def test_json_is_read_as_it_is_and_every_place_is_right(data: dict[str, Any], lo
         _holds_at(data, path, document)
 
 
-def _holds_at(data: Any, path: Path, document: Document) -> None:
+def _holds_at(data: Any, path: KeyPath, document: Document) -> None:
     value = data
     for step in path:
         value = value[step]
