@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import pairwise
 
 from kit.compose import create_request
 from kit.compose.client import translate_errors
@@ -43,21 +42,15 @@ class ServiceResult:
 def execute(walk: ExecutionContext, operations: Sequence[Operation]) -> tuple[ServiceResult, ...]:
     """Raises TargetError at the first thing that fails; what is done by then stays."""
     prepare(walk, operations)
-    done = _walk(walk, [op for op in operations if op.verb in SERVICE_VERBS], _in_turn(operations))
+    drains = {op.before: op for op in operations if op.before}
+    done = _walk(walk, [op for op in operations if op.verb in SERVICE_VERBS], drains)
     _each(walk, [op for op in operations if op.verb in LAST])
     return done
 
 
 def prepare(walk: ExecutionContext, operations: Sequence[Operation]) -> None:
     """All that comes before the first service."""
-    later = _in_turn(operations).values()
-    _each(walk, [op for op in operations if op.verb not in (*SERVICE_VERBS, *LAST) and op not in later])
-
-
-def _in_turn(operations: Sequence[Operation]) -> dict[str, Operation]:
-    """Service -> the drain right before what is done to it."""
-    pairs = [(op, then) for op, then in pairwise(operations) if op.verb == "drain" and then.verb in SERVICE_VERBS]
-    return {op.name: op for op, then in pairs if op.name == then.name}
+    _each(walk, [op for op in operations if op.verb not in (*SERVICE_VERBS, *LAST) and not op.before])
 
 
 def _each(walk: ExecutionContext, operations: Sequence[Operation]) -> None:
@@ -168,7 +161,7 @@ def _pull(walk: ExecutionContext, op: Operation) -> None:
 
 
 def _drain(walk: ExecutionContext, op: Operation) -> None:
-    walk.gate.close(op.name.split(", "))
+    walk.gate.close(op.targets)
 
 
 def _stop(walk: ExecutionContext, op: Operation) -> None:

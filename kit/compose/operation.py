@@ -15,17 +15,22 @@ Verb = (
 
 SERVICE_VERBS: tuple[ServiceVerb, ...] = ("keep", "create", "replace", "start", "restart", "resume")
 LAST = ("remove volume",)  # a container that is replaced may hold one until then
-STARTING = ("create", "replace", "start", "restart")
+RECREATING = ("create", "replace")
+STARTING = (*RECREATING, "start", "restart")
 
 
 @dataclass(frozen=True)
 class Operation:
-    """One thing to do to `name`: a service, a network, a volume or an image. `container` is the one it is done to."""
+    """One thing to do to `name`: a service, a network, a volume or an image. `container` is the one it is done to;
+    `targets` are the services that a drain takes out of the router, `before` the service whose turn it comes right
+    before, "" where it comes before all of them."""
 
     verb: Verb
     name: str
     cause: str
     container: ContainerState | None = None
+    targets: tuple[str, ...] = ()
+    before: str = ""
 
     def __str__(self) -> str:
         return f"{self.verb} {self.name}: {self.cause}"

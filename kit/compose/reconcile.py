@@ -15,7 +15,7 @@ from kit.compose import create_request as labels
 from kit.compose.differences import command_words
 from kit.compose.networks import must_be_remade, why_remade
 from kit.compose.observed import ContainerState, ObservedState
-from kit.compose.operation import STARTING, Operation, ServiceVerb
+from kit.compose.operation import RECREATING, STARTING, Operation, ServiceVerb
 from kit.compose.rolling import in_turn, serve_on
 from kit.compose.spec import NetworkSpec, ProjectSpec, ServiceSpec, boot_order
 from kit.stack import labels as kit_labels
@@ -32,7 +32,7 @@ def reconcile(
     remade = [network for network in project.networks if must_be_remade(network, snapshot)]
     services = [_service(service, current.get(service.name), project, snapshot, hashes) for service in project.services]
     cut_off = {container.id for container in snapshot.containers for net in remade if net.name in container.networks}
-    services = [_made_anew(op) if op.container and op.container.id in cut_off else op for op in services]
+    services = [_recreated(op) if op.container and op.container.id in cut_off else op for op in services]
     services = list(_restarted_with(project, services))
     removals = tuple(_removals(project, snapshot, current, cut_off))
     turns = serve_on(project, services)
@@ -133,7 +133,7 @@ def _by_state(service: ServiceSpec, container: ContainerState, project: ProjectS
 
 
 def _restarted_with(project: ProjectSpec, services: Iterable[Operation]) -> Iterator[Operation]:
-    """What runs is restarted when a service that it restarts with begins anew, or did since it was started itself;
+    """What runs is restarted when a dependency that it restarts with is started now, or was since its own start;
     `services` stand in boot order."""
     decided: dict[str, Operation] = {}
     for op in services:
@@ -146,12 +146,12 @@ def _restarted_with(project: ProjectSpec, services: Iterable[Operation]) -> Iter
 
 
 def _lost(need: Operation, dependent: ContainerState) -> str:
-    """Why a container does not have what it cannot be without; "" when it has."""
+    """Why a container must follow its dependency; "" when it need not."""
     if need.verb in STARTING:
-        return f"{need.name}, which it cannot be without, begins anew"
+        return f"its dependency {need.name} is being {'recreated' if need.verb in RECREATING else 'restarted'}"
     since, started = need.container.started if need.container else None, dependent.started
     older = since is not None and started is not None and (since - started).total_seconds() > TOGETHER
-    return f"runs since before {need.name}, which it cannot be without" if older else ""
+    return f"was started before its dependency {need.name}" if older else ""
 
 
 def _is_one_shot(service: ServiceSpec, project: ProjectSpec) -> bool:
@@ -181,12 +181,13 @@ def _removals(
         elif container.id not in kept:
             yield Operation("remove", container.name, "is one too many", container)
         elif container.id in cut_off:
-            yield Operation("remove", container.name, "its network is made anew", container)
+            yield Operation("remove", container.name, "its network is recreated", container)
 
 
 def _drains(snapshot: ObservedState, operations: Iterable[Operation]) -> Iterator[Operation]:
     if names := _routed(snapshot, operations):
-        yield Operation("drain", ", ".join(names), "what they were asked is answered before they stop")
+        cause = "their open requests are answered before they stop"
+        yield Operation("drain", ", ".join(names), cause, targets=tuple(names))
 
 
 def _routed(snapshot: ObservedState, operations: Iterable[Operation]) -> list[str]:
@@ -210,8 +211,8 @@ def _needs(container: ContainerState) -> list[str]:
     return [need.split(":", 1)[0] for need in container.label(labels.DEPENDS_ON).split(",") if need]
 
 
-def _made_anew(op: Operation) -> Operation:
-    return Operation("create", op.name, "its network is made anew")
+def _recreated(op: Operation) -> Operation:
+    return Operation("create", op.name, "its network is recreated")
 
 
 def _networks(project: ProjectSpec, snapshot: ObservedState, remade: list[NetworkSpec]) -> Iterator[Operation]:

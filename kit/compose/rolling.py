@@ -38,7 +38,8 @@ def in_turn(services: Sequence[Operation], names: Collection[str]) -> Iterator[O
     """The operations on services, with a drain before each of `names`."""
     for op in services:
         if op.name in names:
-            yield Operation("drain", op.name, "what it was asked is answered before it stops")
+            cause = "its open requests are answered before it stops"
+            yield Operation("drain", op.name, cause, targets=(op.name,), before=op.name)
         yield op
 
 

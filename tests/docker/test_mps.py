@@ -134,7 +134,7 @@ def test_up_restarts_the_workers_in_turn_when_the_daemon_had_stopped(running: Wa
     said = running.up().good().err
     assert "start mps: had stopped" in said
     for name in WORKERS:
-        assert f"restart {name}: mps, which it cannot be without, begins anew" in said
+        assert f"restart {name}: its dependency mps is being restarted" in said
     assert healthy(running) and clients(running) == WORKERS and running.ids() == before
     assert started(running) == ["router", "mps", *WORKERS]
 
@@ -149,7 +149,7 @@ def test_a_worker_starts_without_the_daemon_as_after_a_reboot_and_up_makes_it_a_
     soon(lambda: healthy(running))
     assert clients(running) == []
     said = running.up().good().err
-    assert "restart chat: runs since before mps, which it cannot be without" in said
+    assert "restart chat: was started before its dependency mps" in said
     assert running.ids() == before and clients(running) == WORKERS
 
 

@@ -290,10 +290,10 @@ def test_a_network_that_must_become_internal_is_made_anew(project: Project) -> N
     project.up()
     project.write(service("chat"), "networks: {default: {internal: true}}")
     assert project.planned() == [
-        f"remove {project.name}-chat-1: its network is made anew",
+        f"remove {project.name}-chat-1: its network is recreated",
         f"remove network {project.name}_default: must reach nothing outside",
         f"create network {project.name}_default: internal",
-        "create chat: its network is made anew",
+        "create chat: its network is recreated",
     ]
     project.up()
     assert project.client.networks.get(f"{project.name}_default").attrs["Internal"]

@@ -207,10 +207,10 @@ def test_workers_that_will_be_replaced_free_their_memory_before_any_other_starts
 
 def test_a_network_that_must_change_takes_its_containers_with_it() -> None:
     assert decided(wanted=edited("{edge: ,", "{edge: {internal: true},")) == [
-        "remove p-router-1: its network is made anew",
+        "remove p-router-1: its network is recreated",
         "remove network p_edge: must reach nothing outside",
         "create network p_edge: internal",
-        *changed("create router: its network is made anew"),
+        *changed("create router: its network is recreated"),
     ]
 
 
@@ -236,7 +236,7 @@ def routed(*extra: ContainerState, **more: Any) -> ObservedState:
 def test_what_a_router_sends_to_is_drained_before_it_stops() -> None:
     wanted = project(TEXT.replace("[one]", "[1]").replace("[two]", "[2]"), FILE, {})
     assert decided(routed(), wanted)[:2] == [
-        "drain big, small: what they were asked is answered before they stop",
+        "drain big, small: their open requests are answered before they stop",
         "stop small: its memory must be free before another worker starts",
     ]
     assert decided(routed(health="unhealthy"))[0].startswith("drain big: ")
@@ -309,9 +309,10 @@ def test_a_service_without_a_network_is_content_with_none() -> None:
     ],
 )
 def test_who_restarts_with_a_service_is_restarted_when_that_one_begins_anew(card: dict[str, Any], verb: str) -> None:
+    done = "recreated" if verb.startswith("replace") else "restarted"
     assert shared(card)[-4:] == [
         verb,
-        "restart big: card, which it cannot be without, begins anew",
+        f"restart big: its dependency card is being {done}",
         "keep small: unchanged",
         "keep router: unchanged",
     ]
@@ -322,7 +323,7 @@ def test_who_restarts_with_a_service_is_restarted_when_that_one_begins_anew(card
     [
         (-600.0, "keep big: unchanged"),
         (1.5, "keep big: unchanged"),
-        (600.0, "restart big: runs since before card, which it cannot be without"),
+        (600.0, "restart big: was started before its dependency card"),
     ],
 )
 def test_who_is_older_than_what_it_restarts_with_is_restarted(later: float, verb: str) -> None:

@@ -75,6 +75,13 @@ def test_workers_that_stay_as_large_go_away_one_by_one() -> None:
     assert words(decided(file((9, 4, 2)), file((8, 5, 2), command="new"))) == ONE_BY_ONE
 
 
+def test_a_drain_says_whom_it_takes_out_and_for_whose_turn() -> None:
+    drains = [op for op in decided(file((9, 4, 2)), file((9, 4, 2), command="new")) if op.verb == "drain"]
+    assert [(op.targets, op.before) for op in drains] == [((name,), name) for name in NAMES]
+    (first,) = [op for op in decided(file((8, 5, 2)), file((9, 4, 2), command="new")) if op.verb == "drain"]
+    assert (first.targets, first.before) == (NAMES, "")
+
+
 def test_another_build_of_their_image_takes_one_name_at_a_time_away() -> None:
     now = running(file((9, 4, 2)))
     newer = replace(now, images={**(now.images or {}), "vllm:1": "sha256:new"})
