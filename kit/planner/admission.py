@@ -1,8 +1,8 @@
-"""Before anything starts: is this the card that the file was planned for, and has it room for what will start? Pure."""
+"""The plan against the card: before anything starts, and once the workers run. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from kit.errors import Problem
@@ -11,6 +11,7 @@ from kit.units import MIB, gib, size
 
 # Drivers of one card report totals that differ by a few MiB from version to version.
 SAME_CARD = 64 * MIB
+WARN = 0.03
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,20 @@ class Promise:
     bytes: int
     card: str
     card_bytes: int
+
+
+@dataclass(frozen=True)
+class Footprint:
+    """One worker: what was planned and what the driver shows for its processes, in bytes; None where it shows none."""
+
+    service: str
+    planned: int
+    measured: int | None
+
+    @property
+    def off(self) -> bool:
+        """More than planned by over 3%: the card is fuller than the bill says. An idle worker may use less."""
+        return bool(self.measured) and self.planned / self.measured - 1 < -WARN
 
 
 def wrong_card(promises: tuple[Promise, ...], gpu: Gpu) -> Problem | None:
@@ -37,9 +52,9 @@ def wrong_card(promises: tuple[Promise, ...], gpu: Gpu) -> Problem | None:
     return None
 
 
-def no_room(starting: tuple[Promise, ...], gpu: Gpu, ours: Mapping[int, int]) -> Problem | None:
-    """The workers that will start need more than is free. `ours` maps the pids of this stack's own processes, which
-    give their memory back before that, to bytes."""
+def no_room(starting: Sequence[Promise], gpu: Gpu, ours: Mapping[int, int]) -> Problem | None:
+    """The workers that will start need more than is free. `ours` maps the pids of processes that end before that to
+    their bytes."""
     needed = sum(promise.bytes for promise in starting)
     free = gpu.free_bytes + sum(ours.values())
     if needed <= free:
@@ -47,7 +62,16 @@ def no_room(starting: tuple[Promise, ...], gpu: Gpu, ours: Mapping[int, int]) ->
     holders = [f"{p.name} (pid {p.pid}) holds {size(p.bytes)}" for p in gpu.processes if p.pid not in ours and p.bytes]
     names = ", ".join(promise.service for promise in starting)
     return Problem(
-        f"{names} need {gib(needed)}, and {gib(free)} are free on {gpu.name}",
-        f"needed: {size(needed - free)} more; {'; '.join(holders) or 'the driver names no holder'}",
+        f"{names} {'needs' if len(starting) == 1 else 'need'} {gib(needed)}, and {gib(free)} are free on {gpu.name}",
+        f"needed: {size(needed - free)} more; {'; '.join(holders) or 'the driver lists no process'}",
         "end what holds the memory, or plan around it with `monogpu-kit render --gpu live`",
+    )
+
+
+def compare(planned: Mapping[str, int], pids: Mapping[str, Sequence[int]], gpu: Gpu) -> tuple[Footprint, ...]:
+    """`planned` bytes and `pids` (on the host) by service, against the card as it is now."""
+    held = {process.pid: process.bytes for process in gpu.processes}
+    return tuple(
+        Footprint(service, promised, sum(held.get(pid, 0) for pid in pids.get(service, ())) or None)
+        for service, promised in planned.items()
     )

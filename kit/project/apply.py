@@ -17,13 +17,11 @@ from kit.errors import TargetError
 from kit.gpu import Gpu
 from kit.output.console import Output
 from kit.output.progress import Watcher
-from kit.planner.admission import Promise, no_room, wrong_card
-from kit.planner.footprints import Footprint, compare
+from kit.planner.admission import Footprint, Promise, compare, no_room, wrong_card
 from kit.project import cards
 from kit.project.files import read_text
 from kit.project.load import LIVE, Project, choose_gpu, planned_for, read_project
 from kit.project.write import COMPOSE, digest_of, printed_from, rendered_from, write
-from kit.routers.drain_state import lacking
 from kit.stack import labels
 from kit.stack.render import Rendered, is_ours
 
@@ -143,12 +141,12 @@ def _admit(session: ApplyContext, spec: ProjectSpec, operations: Sequence[Operat
 
 def _room(session: ApplyContext, spec: ProjectSpec, card: Gpu | None) -> Callable[[ServiceSpec], str]:
     """What the card lacks for a service, asked at that moment."""
-    needed = {promise.service: promise.bytes for promise in promises(spec)} if card else {}
+    made = promises(spec) if card else ()
 
     def lacks(service: ServiceSpec) -> str:
-        if service.name not in needed:
-            return ""
-        return lacking(service.name, needed[service.name], choose_gpu(session.project, session.gpu or LIVE))
+        mine = [promise for promise in made if promise.service == service.name]
+        full = no_room(mine, choose_gpu(session.project, session.gpu or LIVE), {}) if mine else None
+        return f"{full.what}; {full.needed}" if full else ""
 
     return lacks
 

@@ -1,4 +1,4 @@
-"""Taking names out of the router before their workers stop, and whether the card has room for the next one. Pure.
+"""Taking names out of the router before their workers stop. Pure.
 
 The router reads its list of workers again whenever the file changes; HAProxy, where it stands in front, is told to
 drain a server. A worker that was taken out gets no new request; those it has are finished; then it may stop, and nobody
@@ -14,10 +14,8 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-from kit.gpu import Gpu
 from kit.metrics import Load
 from kit.routers.smg import listing
-from kit.units import gib, size
 
 AT_WORK = ("ready", "pending", "not_ready", "failed")  # SMG's words for a worker that it has not let go
 
@@ -98,17 +96,6 @@ def of(known: Iterable[Server], services: Collection[str]) -> tuple[Server, ...]
 def at_rest(load: Load | None) -> bool:
     """Whether a worker has no request left. One that does not tell is not waited for."""
     return load is None or not (load.running or load.waiting)
-
-
-def lacking(service: str, needed: int, gpu: Gpu) -> str:
-    """ "" when the card has `needed` bytes free for a worker, else what is missing, and who holds memory, in words."""
-    if gpu.free_bytes >= needed:
-        return ""
-    holders = [f"{p.name} (pid {p.pid}) holds {size(p.bytes)}" for p in gpu.processes if p.bytes]
-    return (
-        f"{service} needs {gib(needed)}, and {gib(gpu.free_bytes)} are free on {gpu.name}; "
-        f"{'; '.join(holders) or 'the driver names no holder'}"
-    )
 
 
 def is_part(text: str, of: str) -> bool:

@@ -7,12 +7,10 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kit.gpu import Gpu, Process
 from kit.metrics import Load
 from kit.routers import smg
-from kit.routers.drain_state import Server, at_rest, is_part, lacking, let_go, of, servers, taken_up, without
+from kit.routers.drain_state import Server, at_rest, is_part, let_go, of, servers, taken_up, without
 from kit.stack.model import Route
-from kit.units import GIB
 
 HOSTS = ("chat", "code.chat", "chat-2", "embed")
 WHOLE = smg.files(tuple(Route(host, host, 8000, host) for host in HOSTS))[0].text
@@ -72,15 +70,6 @@ def test_a_worker_is_at_rest_without_requests_and_a_silent_one_is_not_waited_for
     assert not at_rest(Load(0.0, running=1, waiting=0))
     assert not at_rest(Load(0.0, running=0, waiting=2))
     assert at_rest(Load(0.0)) and at_rest(None)
-
-
-def test_what_a_card_lacks_names_who_holds_it() -> None:
-    card = Gpu("RTX", 16 * GIB, 4 * GIB, processes=(Process(7, "python3", 12 * GIB), Process(8, "hidden", 0)))
-    assert lacking("chat", 4 * GIB, card) == ""
-    assert lacking("chat", 5 * GIB, card) == (
-        "chat needs 5.00 GiB, and 4.00 GiB are free on RTX; python3 (pid 7) holds 12.00 GiB"
-    )
-    assert lacking("chat", 17 * GIB, Gpu("RTX", 16 * GIB, 16 * GIB)).endswith("the driver names no holder")
 
 
 STAT = """# pxname,svname,qcur,qmax,scur,smax,slim,stot,bin,bout,dreq,dresp,ereq,econ,eresp,wretr,wredis,status,weight,
