@@ -35,7 +35,7 @@ class Footprint:
     @property
     def off(self) -> bool:
         """More than planned by over 3%: the card is fuller than the bill says. An idle worker may use less."""
-        return bool(self.measured) and self.planned / self.measured - 1 < -WARN
+        return self.measured is not None and self.planned / self.measured - 1 < -WARN
 
 
 def wrong_card(promises: tuple[Promise, ...], gpu: Gpu) -> Problem | None:
