@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from kit.engines import engine_of, mps
+from kit.engines import Engine, engine_of, mps
 from kit.memory.bill import Plan, Share
 from kit.routers import haproxy, router_of
 from kit.stack.comments import bill, header
@@ -19,14 +19,16 @@ def worker_services(made: Sequence[tuple[Service, Share]], plan: Plan) -> list[S
     service, kept once: its bill has the parts of all, its labels promise their sum. Its own labels come last."""
     services: dict[str, Service] = {}
     shares: dict[str, list[Share]] = {}
+    engines: dict[str, Engine] = {}
     for service, share in made:
         services.setdefault(service.name, service)
         shares.setdefault(service.name, []).append(share)
+        engines[service.name] = engine_of(plan, share)
     return [
         replace(
             service,
             comment=(*service.comment, *(line for share in shares[name] for line in bill(share))),
-            labels=(*worker_labels(shares[name], plan), *service.labels),
+            labels=(*worker_labels(shares[name], plan, engines[name].PORT, engines[name].METRICS), *service.labels),
             device=_device(plan),
         )
         for name, service in services.items()

@@ -21,6 +21,7 @@ class Engine(Protocol):
     DEFAULT_IMAGE: str
     CPU_IMAGE: str
     PORT: int
+    METRICS: str  # PORT/PATH of a worker's Prometheus metrics; "" where it has none
     PRICED: bool  # whether facts are read and `memory: auto` is planned; else the manifest says `memory:`
     NOTE: str  # what `plan` must say of each of its models; "" for nothing
 

@@ -33,12 +33,13 @@ from kit.stack.model import EGRESS, WORKERS, Attachment, File, Health, Mount, Pr
 from kit.stack.render import checksum, fill
 
 __all__ = [
-    "CPU_IMAGE", "DEFAULT_IMAGE", "NOTE", "PORT", "PRICED", "doors", "fetches", "files", "price", "probes", "refused",
-    "routes", "service",
+    "CPU_IMAGE", "DEFAULT_IMAGE", "METRICS", "NOTE", "PORT", "PRICED", "doors", "fetches", "files", "price", "probes",
+    "refused", "routes", "service",
 ]  # fmt: skip
 
 DEFAULT_IMAGE = CPU_IMAGE = "ollama/ollama:0.24.0"
 PORT = 11434
+METRICS = ""  # it has none: its connections are counted
 PRICED = False
 NOTE = ""
 NAME, DOOR, FETCH = "ollama", "ollama-door", "fetch-ollama"

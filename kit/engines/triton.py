@@ -36,13 +36,14 @@ from kit.stack.render import checksum
 from kit.units import GIB
 
 __all__ = [
-    "CPU_IMAGE", "DEFAULT_IMAGE", "NOTE", "PORT", "PRICED", "doors", "fetches", "files", "price", "probes", "refused",
-    "routes", "service",
+    "CPU_IMAGE", "DEFAULT_IMAGE", "METRICS", "NOTE", "PORT", "PRICED", "doors", "fetches", "files", "price", "probes",
+    "refused", "routes", "service",
 ]  # fmt: skip
 
 DEFAULT_IMAGE = "nvcr.io/nvidia/tritonserver:26.01-py3"
 CPU_IMAGE = "monogpu/triton-cpu:2.51.0"
 PORT = 8000
+METRICS = "8002/metrics"
 PRICED = False
 NOTE = (
     "no router here speaks Triton's protocol: HAProxy in front of it sends /v2/models/NAME/ there; /v1/models is silent"

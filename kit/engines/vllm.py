@@ -27,13 +27,14 @@ from kit.stack.model import WORKERS, Attachment, Health, Mount, Probe, Route, Se
 from kit.units import GIB
 
 __all__ = [
-    "CPU_IMAGE", "DEFAULT_IMAGE", "NOTE", "PORT", "PRICED", "doors", "fetches", "files", "price", "probes", "refused",
-    "routes", "service",
+    "CPU_IMAGE", "DEFAULT_IMAGE", "METRICS", "NOTE", "PORT", "PRICED", "doors", "fetches", "files", "price", "probes",
+    "refused", "routes", "service",
 ]  # fmt: skip
 
 DEFAULT_IMAGE = "vllm/vllm-openai:v0.26.0"
 CPU_IMAGE = "monogpu/vllm-cpu:0.32.0"
 PORT = 8000
+METRICS = f"{PORT}/metrics"
 PRICED = True
 NOTE = ""
 USER = "65532:65532"

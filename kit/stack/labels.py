@@ -13,14 +13,16 @@ MODEL = "monogpu.model"  # the model's name; of a process that serves several, a
 TASK = "monogpu.task"  # one for each of those
 NAMES = "monogpu.names"  # what clients put in "model": the models' names first, then the adapters', with commas
 BYTES = "monogpu.bytes"  # the footprint that the plan promised
+PORT = "monogpu.port"  # where the worker listens on its network
+METRICS = "monogpu.metrics"  # PORT/PATH of its Prometheus metrics; none where the engine has no such metrics
 CARD = "monogpu.card"  # the UUID, or the name where nobody asked the driver
 CARD_BYTES = "monogpu.card-bytes"  # the card's total, so that another card is noticed
 
 Labels = tuple[tuple[str, str], ...]
 
 
-def worker_labels(shares: Sequence[Share], plan: Plan) -> Labels:
-    """What a worker, which serves these shares, says of itself."""
+def worker_labels(shares: Sequence[Share], plan: Plan, port: int, metrics: str) -> Labels:
+    """The labels of a worker that serves these shares at `port`; `metrics` is "" for none."""
     models = [share.model for share in shares]
     names = [model.name for model in models]
     return (
@@ -29,9 +31,22 @@ def worker_labels(shares: Sequence[Share], plan: Plan) -> Labels:
         (TASK, ",".join(model.task for model in models)),
         (NAMES, ",".join([*names, *(adapter.name for model in models for adapter in model.adapters)])),
         (BYTES, str(sum(share.total_bytes for share in shares))),
+        (PORT, str(port)),
+        *(((METRICS, metrics),) if metrics else ()),
         (CARD, plan.gpu.uuid or plan.gpu.name),
         (CARD_BYTES, str(plan.gpu.total_bytes)),
     )
+
+
+def port_of(labels: Mapping[str, str]) -> int:
+    """Where a worker listens; containers made before there was such a label listen at 8000."""
+    return int(labels.get(PORT) or 8000)
+
+
+def metrics_of(labels: Mapping[str, str]) -> tuple[int, str] | None:
+    """Port and path of a worker's Prometheus metrics, None for a worker that has none."""
+    port, slash, path = labels.get(METRICS, "" if PORT in labels else "8000/metrics").partition("/")
+    return (int(port), slash + path) if slash else None
 
 
 def probes_of(service: str, labels: Mapping[str, str]) -> tuple[Probe, ...]:

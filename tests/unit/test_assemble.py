@@ -166,6 +166,8 @@ def test_a_worker_says_in_its_labels_what_it_is_and_what_was_promised() -> None:
         "monogpu.task": "generate",
         "monogpu.names": "chat,code",
         "monogpu.bytes": str(4 * 2**30),
+        "monogpu.port": "8000",
+        "monogpu.metrics": "8000/metrics",
         "monogpu.card": "GPU-5080",
         "monogpu.card-bytes": str(16 * 2**30),
     }
