@@ -143,6 +143,11 @@ class ProjectSpec:
         ]
         return replace(self, services=tuple(services))
 
+    def awaited(self, name: str) -> frozenset[Condition]:
+        """The conditions of a service that others wait for."""
+        needs = (need for service in self.services for need in service.depends_on if need.service == name)
+        return frozenset(need.condition for need in needs)
+
     def service(self, name: str) -> ServiceSpec:
         """The service with this name."""
         return next(service for service in self.services if service.name == name)

@@ -236,7 +236,7 @@ def routed(*extra: ContainerState, **more: Any) -> ObservedState:
 def test_what_a_router_sends_to_is_drained_before_it_stops() -> None:
     wanted = project(TEXT.replace("[one]", "[1]").replace("[two]", "[2]"), FILE, {})
     assert decided(routed(), wanted)[:2] == [
-        "drain big, small: their open requests are answered before they stop",
+        "drain big, small: open requests are answered first",
         "stop small: its memory must be free before another worker starts",
     ]
     assert decided(routed(health="unhealthy"))[0].startswith("drain big: ")
