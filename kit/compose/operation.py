@@ -102,7 +102,7 @@ def _changed(service: ServiceSpec, container: ContainerState, wanted: str | None
 
 def _keys_changed(keys: tuple[str, ...], service: ServiceSpec, container: ContainerState) -> str:
     """Where the command changed, its flags say it best; the kit's own labels follow from them."""
-    flags = command_difference(container.command, service.command) if "command" in keys else ""
+    flags = command_changes(container.command, service.command) if "command" in keys else ""
     others = ", ".join(key for key in keys if not flags or key not in ("command", "labels"))
     return "; ".join(filter(None, (flags, others and f"{others} changed")))
 
@@ -115,8 +115,8 @@ def _by_state(container: ContainerState, one_shot: bool) -> tuple[ServiceVerb, s
     return _BY_STATUS.get(container.status) or (("restart", "was unhealthy") if unhealthy else ("keep", "unchanged"))
 
 
-def command_difference(before: Sequence[str], after: Sequence[str]) -> str:
-    """`--max-model-len 1024 -> 512, + --enforce-eager`; "" when nothing changed, or when the command before is unknown."""
+def command_changes(before: Sequence[str], after: Sequence[str]) -> str:
+    """`--max-model-len 1024 -> 512, + --enforce-eager`; "" when nothing changed, or `before` is unknown."""
     found = list(_differences(flags(before), flags(after))) if before else []
     more = [f"and {len(found) - DIFFERENCES} more"] if len(found) > DIFFERENCES else []
     return ", ".join([*found[:DIFFERENCES], *more])

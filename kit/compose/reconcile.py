@@ -1,9 +1,9 @@
 """What the file says against what Docker has -> the operations, each with its cause. Pure: values in, values out.
 
-Order is part of the decision. Images come first, so that nothing is stopped for an image that cannot be pulled. Then the
-workers that will stop are drained, while they still serve. Then what goes away, so that its memory is free. Workers that
-will be replaced go away one by one, each at its turn, or, where one needs the memory of another, all of them before the
-first one starts (rolling.py).
+Order is part of the decision. Images come first, so that nothing is stopped for an image that cannot be pulled. Then
+the workers that will stop are drained, while they still serve. Then what goes away, so that its memory is free. Workers
+that will be replaced go away one by one, each at its turn, or, where one needs the memory of another, all of them
+before the first one starts (rolling.py).
 """
 
 from __future__ import annotations

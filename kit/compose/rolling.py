@@ -1,9 +1,9 @@
-"""Rolling update: a worker that must be replaced serves until its turn, unless another one needs its memory before. Pure.
+"""Rolling update: a worker that must be replaced serves until its turn, unless another one needs its memory. Pure.
 
-Workers go away one after another: each is drained and stopped when those before it serve again, so that one model at a
-time is away, and a model with replicas never. That is right where no worker grows: what runs at any moment then fits, as
-it fitted before. Otherwise all of them are drained and stopped before the first one starts: it may have been given the
-memory that a later one frees.
+Workers go away one after another: each is drained and stopped when those before it serve again, so that one model at
+a time is away, and a model with replicas never. That is right where no worker grows: what runs at any moment then fits,
+as it fitted before. Otherwise all of them are drained and stopped before the first one starts: it may have been given
+the memory that a later one frees.
 """
 
 from __future__ import annotations
