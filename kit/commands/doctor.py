@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from kit import gpu as cards
 from kit.compose import up
-from kit.compose.compose_cli import installed
+from kit.compose.client import compose_version
 from kit.compose.interpolate import dotenv
 from kit.doctor import collect_docker, collect_host
 from kit.doctor.diagnose import diagnose, sick
@@ -70,7 +70,7 @@ def _wants(file: Path) -> tuple[Requirements, Path, tuple[Finding, ...]]:
 def look(needed: Requirements, folder: Path) -> tuple[Machine, Requirements]:
     """One look at everything; what nobody wants is not looked at."""
     machine = _files(needed, folder)
-    machine = replace(machine, compose=installed(os.environ))
+    machine = replace(machine, compose=compose_version(os.environ))
     machine = _card(machine, needed)
     if not needed.project and machine.card is None:
         needed = replace(needed, card=None)

@@ -11,12 +11,11 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from kit.compose import create_request
-from kit.compose.client import translate_errors
+from kit.compose.client import pull, translate_errors
 from kit.compose.events import Did, Kept, Started
 from kit.compose.observe import image_id, inspect
 from kit.compose.observed import ContainerState
 from kit.compose.operation import LAST, SERVICE_VERBS, Operation
-from kit.compose.pull import pull
 from kit.compose.readiness import may_begin
 from kit.compose.spec import ServiceSpec
 from kit.compose.wait import (

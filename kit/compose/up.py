@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING
 
 from kit.compose import drain, load
 from kit.compose.client import (
+    AskCompose,
+    ask_compose,
     connect,
     is_local,
     translate_errors,
 )
-from kit.compose.compose_cli import Ask, ask
 from kit.compose.events import Watch, unwatched
 from kit.compose.execute import ServiceResult, execute
 from kit.compose.interpolate import dotenv
@@ -106,7 +107,7 @@ def up(
     *,
     only: Collection[str] | None = None,
     dry_run: bool = False,
-    compose: Ask = ask,
+    compose: AskCompose = ask_compose,
     clock: Clock = CLOCK,
 ) -> UpResult:
     """Brings up what the folder's compose file says, touching only what changed; with `only`,
@@ -137,7 +138,7 @@ def decide(
     only: Collection[str] | None = None,
     printed: Rendered | None = None,
     prune: bool = False,
-    compose: Ask = ask,
+    compose: AskCompose = ask_compose,
     clock: Clock = CLOCK,
 ) -> tuple[ExecutionContext, tuple[Operation, ...]]:
     """What `up` would do, and what it needs to do it. Nothing is changed. `printed` is what will be written to the

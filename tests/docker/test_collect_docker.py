@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kit.compose.compose_cli import installed
+from kit.compose.client import compose_version
 from kit.diagnostics.docker_errors import explain
 from kit.doctor import collect_docker
 from kit.doctor.machine import ImageState, OwnStack
@@ -32,9 +32,9 @@ def test_the_engine_says_what_it_is(client: DockerClient) -> None:
 
 
 def test_compose_is_asked_for_its_version() -> None:
-    found = installed(os.environ)
+    found = compose_version(os.environ)
     assert found is not None and found[0].isdigit()
-    assert installed({"PATH": "/nowhere"}) is None
+    assert compose_version({"PATH": "/nowhere"}) is None
 
 
 def test_an_image_is_here_or_not(client: DockerClient) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from kit.compose import up
-from kit.compose.compose_cli import Compose
+from kit.compose.client import Compose
 from kit.compose.events import Event, Ready, Retrying, Started, Waiting
 from kit.errors import TargetError
 from tests.docker.conftest import Project

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kit.compose import up
-from kit.compose.compose_cli import Compose, ask
+from kit.compose.client import Compose, ask_compose
 from kit.errors import TargetError
 
 FILE = 'name: p\nservices: {chat: {image: "${IMAGE:-x:1}", environment: {KEY: "${KEY:?the key}"}}}\n'
@@ -78,15 +78,15 @@ def program(folder: Path, text: str) -> dict[str, str]:
 
 def test_compose_is_asked_for_its_version_and_hashes(folder: Path) -> None:
     answers = 'case "$*" in *--short) echo v2.26.1;; *config*) echo "chat abc"; echo "router def";; esac'
-    said = ask(folder / up.FILE, "", program(folder, answers))
+    said = ask_compose(folder / up.FILE, "", program(folder, answers))
     assert said == Compose("2.26.1", {"chat": "abc", "router": "def"})
 
 
 def test_a_file_that_compose_refuses_has_no_hashes(folder: Path) -> None:
     answers = 'case "$*" in *--short) echo 2.26.1;; *) echo bad >&2; exit 15;; esac'
-    assert ask(folder / up.FILE, "", program(folder, answers)) == Compose("2.26.1")
+    assert ask_compose(folder / up.FILE, "", program(folder, answers)) == Compose("2.26.1")
 
 
 def test_a_machine_without_compose_has_none(folder: Path, tmp_path: Path) -> None:
-    assert ask(folder / up.FILE, "", {"PATH": str(tmp_path)}) == Compose()
-    assert ask(folder / up.FILE, "", program(folder, "exit 1")) == Compose()
+    assert ask_compose(folder / up.FILE, "", {"PATH": str(tmp_path)}) == Compose()
+    assert ask_compose(folder / up.FILE, "", program(folder, "exit 1")) == Compose()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import reduce
 from typing import Any
 
-from kit.compose.pull import Layers, advance, progress
+from kit.compose.client import Layers, advance, progress
 
 
 def told(layer: str, status: str, current: int = 0, total: int = 0) -> dict[str, Any]:
