@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from kit import gpu as cards
 from kit.compose import up
 from kit.compose.client import compose_version
-from kit.compose.interpolate import dotenv
+from kit.compose.load import dotenv
 from kit.doctor import collect_docker, collect_host
 from kit.doctor.diagnose import diagnose, sick
 from kit.doctor.finding import Finding

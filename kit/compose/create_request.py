@@ -1,4 +1,4 @@
-"""What is asked of the Docker Engine, as data: the body of each create request. Pure.
+"""The bodies of the requests that create containers, networks and volumes in the Docker Engine. Pure.
 
 A container is made exactly as Docker Compose would make it, labels included, so that `docker compose ps`, `logs`,
 `down` and `up` take it for their own, and the other way round.
@@ -30,7 +30,7 @@ Body = dict[str, Any]
 
 
 def container_body(project: ProjectSpec, service: ServiceSpec, labels: Mapping[str, str]) -> Body:
-    """POST /containers/create. On its first network, or on none; `endpoint` has the others."""
+    """POST /containers/create. It is on its first network, or on none; `endpoint` gives the others."""
     places = dict(endpoint(project, service, use) for use in service.networks[:1])
     body: Body = {
         "Image": service.image,
@@ -55,19 +55,19 @@ def container_body(project: ProjectSpec, service: ServiceSpec, labels: Mapping[s
 
 
 def endpoint(project: ProjectSpec, service: ServiceSpec, use: NetworkUse) -> tuple[str, Body]:
-    """A network's name, and what the service is called on it."""
+    """A network's name, and the service's host names on it."""
     return project.network(use.network).name, {"Aliases": [service.container, service.name, *use.aliases]}
 
 
 def _mount(mount: MountSpec) -> Body:
-    body: Body = {"Type": mount.kind, "Target": mount.target}
-    if mount.source:
-        body["Source"] = mount.source
-    if mount.read_only:
-        body["ReadOnly"] = True
-    if mount.size is not None:
-        body["TmpfsOptions"] = {"SizeBytes": mount.size}
-    return body
+    body: Body = {
+        "Type": mount.kind,
+        "Target": mount.target,
+        "Source": mount.source or None,
+        "ReadOnly": mount.read_only or None,
+        "TmpfsOptions": None if mount.size is None else {"SizeBytes": mount.size},
+    }
+    return {key: value for key, value in body.items() if value is not None}
 
 
 def _bindings(service: ServiceSpec) -> Body:

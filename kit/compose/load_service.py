@@ -1,24 +1,27 @@
-"""One service of a compose file -> ServiceSpec. Pure.
+"""One service of a compose file -> ServiceSpec, its mounts and ports in their long and short notation. Pure.
 
-`SETTINGS` is the list of what is passed on to the Engine as it is: the file's key, how its value is read, and its place
-in the Engine's create request.
+`SETTINGS` lists the keys that are passed on to the Engine as they are: how the value is read, and its place in the
+Engine's create request.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os.path
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import get_args
 
 from kit.compose import load_fields
-from kit.compose.load_fields import Reader, boolean, integer, only, pairs, text, texts, words
-from kit.compose.load_mounts import mount, port
+from kit.compose.load_fields import Reader, boolean, integer, only, pairs, size, text, texts, words
 from kit.compose.spec import (
     Dependency,
+    MountSpec,
     NetworkSpec,
     NetworkUse,
+    PortSpec,
     RequestField,
     ServiceSpec,
     VolumeSpec,
@@ -46,7 +49,7 @@ SETTINGS: dict[str, tuple[Reader, tuple[str, ...]]] = {
     "init": (boolean, (_HOST, "Init")),
     "ipc": (load_fields.namespace, (_HOST, "IpcMode")),
     "logging": (load_fields.logging, (_HOST, "LogConfig")),
-    "mem_limit": (load_fields.size, (_HOST, "Memory")),
+    "mem_limit": (size, (_HOST, "Memory")),
     "oom_score_adj": (integer, (_HOST, "OomScoreAdj")),
     "pid": (load_fields.namespace, (_HOST, "PidMode")),
     "pids_limit": (integer, (_HOST, "PidsLimit")),
@@ -54,14 +57,15 @@ SETTINGS: dict[str, tuple[Reader, tuple[str, ...]]] = {
     "restart": (load_fields.restart, (_HOST, "RestartPolicy")),
     "runtime": (text, (_HOST, "Runtime")),
     "security_opt": (texts, (_HOST, "SecurityOpt")),
-    "shm_size": (load_fields.size, (_HOST, "ShmSize")),
+    "shm_size": (size, (_HOST, "ShmSize")),
     "tmpfs": (load_fields.tmpfs, (_HOST, "Tmpfs")),
     "ulimits": (load_fields.ulimits, (_HOST, "Ulimits")),
 }
 _STRUCTURE = (
     "image", "container_name", "environment", "labels", "volumes", "network_mode", "networks", "ports", "depends_on",
 )  # fmt: skip
-_CONDITIONS: tuple[Condition, ...] = ("service_started", "service_healthy", "service_completed_successfully")
+_CONDITIONS: tuple[Condition, ...] = get_args(Condition)
+_LONG_MOUNT = ("type", "source", "target", "read_only", "bind", "volume", "tmpfs")
 
 
 @dataclass(frozen=True)
@@ -165,8 +169,75 @@ def _dependencies(node: Node | None) -> Iterator[Dependency]:
 
 
 def _condition(node: Node) -> Condition:
-    said = text(node)
-    for condition in _CONDITIONS:
-        if said == condition:
-            return condition
-    raise node.wrong(", ".join(_CONDITIONS))
+    found = [condition for condition in _CONDITIONS if condition == text(node)]
+    if not found:
+        raise node.wrong(", ".join(_CONDITIONS))
+    return found[0]
+
+
+def mount(node: Node, folder: Path, volumes: Mapping[str, VolumeSpec], variables: Mapping[str, str]) -> MountSpec:
+    """`{type: bind, source: ./x, target: /x, read_only: true}` or `./x:/x:ro`. Raises TargetError."""
+    kind, source, target, read_only, bytes_ = _short(node) if isinstance(node.value, str) else _long(node)
+    if kind == "bind":
+        path = _absolute(source, folder, variables)
+        return MountSpec(kind, path, target, read_only, written=source)
+    if kind == "tmpfs":
+        return MountSpec(kind, "", target, read_only, bytes_)
+    if source not in volumes:
+        raise TargetError(node.problem(f"there is no volume `{source}`", "write it under `volumes:`"))
+    return MountSpec(kind, volumes[source].name, target, read_only, written=source)
+
+
+def _short(node: Node) -> tuple[str, str, str, bool, int | None]:
+    parts = text(node).split(":")
+    if len(parts) not in (2, 3) or (len(parts) == 3 and parts[2] not in ("ro", "rw")):
+        raise node.wrong("source:target or source:target:ro")
+    kind = "bind" if parts[0][:1] in (".", "/", "~") else "volume"
+    return kind, parts[0], parts[1], parts[2:] == ["ro"], None
+
+
+def _long(node: Node) -> tuple[str, str, str, bool, int | None]:
+    found = only(node, *_LONG_MOUNT)
+    kind = text(found["type"]) if "type" in found else ""
+    if kind not in ("bind", "volume", "tmpfs") or "target" not in found or (kind != "tmpfs" and "source" not in found):
+        raise node.wrong("type (bind, volume or tmpfs), source and target")
+    options = only(found["tmpfs"], "size") if "tmpfs" in found else {}
+    _ = only(found["bind"], "create_host_path") if "bind" in found else {}
+    _ = only(found["volume"]) if "volume" in found else {}
+    read_only = "read_only" in found and boolean(found["read_only"])
+    source = text(found["source"]) if "source" in found else ""
+    return kind, source, text(found["target"]), read_only, size(options["size"]) if "size" in options else None
+
+
+def _absolute(source: str, folder: Path, variables: Mapping[str, str]) -> str:
+    home = variables.get("HOME", "/root")
+    expanded = home + source[1:] if source.startswith("~") else source
+    return os.path.normpath(folder / expanded)
+
+
+def port(node: Node) -> PortSpec:
+    """`{target: 80, published: "8080", host_ip: 127.0.0.1}` or `127.0.0.1:8080:80/tcp`. Raises TargetError."""
+    if isinstance(node.value, str):
+        return _short_port(node)
+    found = only(node, "target", "published", "host_ip", "protocol", "mode", "name", "app_protocol")
+    if "target" not in found:
+        raise node.wrong("a target")
+    published = found.get("published")
+    if published is not None and not text(published).isdecimal():
+        raise published.wrong("one port")
+    return PortSpec(
+        text(found["host_ip"]) if "host_ip" in found else "",
+        text(published) if published is not None else "",
+        integer(found["target"]),
+        text(found["protocol"]) if "protocol" in found else "tcp",
+    )
+
+
+def _short_port(node: Node) -> PortSpec:
+    said, _, protocol = text(node).partition("/")
+    parts = said.rsplit(":", 2)
+    target, published = parts[-1], parts[-2] if len(parts) > 1 else ""
+    host = parts[0].strip("[]") if len(parts) == 3 else ""
+    if not target.isdecimal() or (published and not published.isdecimal()) or protocol not in ("", "tcp", "udp"):
+        raise node.wrong("address:published:target, each port a number")
+    return PortSpec(host, published, int(target), protocol or "tcp")

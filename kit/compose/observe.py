@@ -1,4 +1,4 @@
-"""The only reader of Docker's state for `up`: one Snapshot, and nothing is asked again while deciding."""
+"""Reads the state of Docker and of this host that `up` decides on, once, before it decides."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ def observe(client: DockerClient, project: ProjectSpec) -> ObservedState:
 def containers(client: DockerClient, project: str) -> tuple[ContainerState, ...]:
     """The project's containers; `docker compose run`'s are not."""
     wanted = {"label": [f"{labels.PROJECT}={project}", f"{labels.ONEOFF}=False"]}
-    seen = (inspect(client, entry["Id"]) for entry in client.api.containers(all=True, filters=wanted))
-    return tuple(each for each in seen if each is not None)
+    found = (inspect(client, entry["Id"]) for entry in client.api.containers(all=True, filters=wanted))
+    return tuple(each for each in found if each is not None)
 
 
 def inspect(client: DockerClient, id: str) -> ContainerState | None:
@@ -78,7 +78,7 @@ def _network(entry: dict[str, Any]) -> NetworkState:
 
 
 def listeners(ports: Iterable[int]) -> tuple[Listener, ...]:
-    """Who listens on one of `ports` of this host. Programs of other users are named by root alone."""
+    """What listens on one of `ports` of this host. Only root sees the names of other users' programs."""
     import psutil
 
     wanted = set(ports)

@@ -24,7 +24,7 @@ class Publication:
 @dataclass(frozen=True)
 class ContainerState:
     """One container of the project. `image` is the id of the image that it runs; `health` is None without a check;
-    `probe` is what the last health check said; times are None before the first start or end."""
+    `probe` is what the last health check printed; times are None before the first start or end."""
 
     id: str
     name: str
@@ -85,7 +85,7 @@ class ObservedState:
 
 
 def container(attrs: Mapping[str, Any]) -> ContainerState:
-    """GET /containers/{id}/json -> Container."""
+    """GET /containers/{id}/json -> ContainerState."""
     state, config = attrs["State"], attrs["Config"]
     found: Mapping[str, str] = config.get("Labels") or {}
     health = state.get("Health") or {}
@@ -116,11 +116,8 @@ def container(attrs: Mapping[str, Any]) -> ContainerState:
 
 
 def moment(text: str | None) -> datetime | None:
-    """`2026-11-29T21:44:43.254511171Z` -> its time; year 1 is the Engine's word for never."""
-    if not text or text.startswith("0001-"):
-        return None
-    seconds, dot, rest = text.removesuffix("Z").partition(".")
-    return datetime.fromisoformat(f"{seconds}.{rest[:6]:0<6}+00:00" if dot else f"{seconds}+00:00")
+    """`2026-11-29T21:44:43.254511171Z` -> its time; the Engine writes year 1 for never."""
+    return None if not text or text.startswith("0001-") else datetime.fromisoformat(text)
 
 
 def publications(listed: Mapping[str, Any]) -> tuple[Publication, ...]:

@@ -1,4 +1,4 @@
-"""What would stop the walk halfway, found before it begins: every problem at once. Pure."""
+"""What would stop `up` halfway, found before it begins: every problem at once. Pure."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from kit.compose.observed import ObservedState
-from kit.compose.spec import PortSpec, ProjectSpec
+from kit.compose.spec import ProjectSpec
 from kit.errors import Problem
 
 EVERYWHERE = ("", "0.0.0.0", "::")
@@ -14,7 +14,7 @@ EVERYWHERE = ("", "0.0.0.0", "::")
 
 @dataclass(frozen=True)
 class Listener:
-    """Somebody holds `port` at `host_ip` ("0.0.0.0" and "::" are every address); `who`, in words."""
+    """A program listens on `port` at `host_ip` ("0.0.0.0" and "::" are every address); `who` is for messages."""
 
     host_ip: str
     port: int
@@ -23,15 +23,15 @@ class Listener:
 
 
 def refusals(
-    project: ProjectSpec, snapshot: ObservedState, exists: Callable[[str], bool], listeners: Sequence[Listener]
+    project: ProjectSpec, observed: ObservedState, exists: Callable[[str], bool], listeners: Sequence[Listener]
 ) -> tuple[Problem, ...]:
     """`exists` tells whether a path to mount is there; `listeners` hold ports of this host."""
     return (
         *_missing_paths(project, exists),
-        *_networks(project, snapshot),
-        *_volumes(project, snapshot),
-        *_names(project, snapshot),
-        *_ports(project, snapshot, listeners),
+        *_networks(project, observed),
+        *_volumes(project, observed),
+        *_names(project, observed),
+        *_ports(project, observed, listeners),
     )
 
 
@@ -39,44 +39,45 @@ def _missing_paths(project: ProjectSpec, exists: Callable[[str], bool]) -> Itera
     for service in project.services:
         for mount in service.mounts:
             if mount.kind == "bind" and not exists(mount.source):
-                what = f"{service.name} mounts {mount.written}, and {mount.source} is not there"
-                yield Problem(what, "render again, or fix the path")
+                missing = f"{service.name} mounts {mount.written}, and {mount.source} is not there"
+                yield Problem(missing, "render again, or fix the path")
 
 
-def _networks(project: ProjectSpec, snapshot: ObservedState) -> Iterator[Problem]:
+def _networks(project: ProjectSpec, observed: ObservedState) -> Iterator[Problem]:
     for network in project.networks:
-        there = snapshot.network(network.name)
+        there = observed.network(network.name)
         if network.external and there is None:
             yield Problem(f"the network {network.name} is not there", f"`docker network create {network.name}`")
         if there and not network.external and there.project != project.name:
             yield Problem(f"there is a network {network.name}, and it is not this project's", "give one another name")
 
 
-def _volumes(project: ProjectSpec, snapshot: ObservedState) -> Iterator[Problem]:
+def _volumes(project: ProjectSpec, observed: ObservedState) -> Iterator[Problem]:
     for volume in project.volumes:
-        if volume.external and volume.name not in snapshot.volumes:
+        if volume.external and volume.name not in observed.volumes:
             yield Problem(f"the volume {volume.name} is not there", f"`docker volume create {volume.name}`")
 
 
-def _names(project: ProjectSpec, snapshot: ObservedState) -> Iterator[Problem]:
+def _names(project: ProjectSpec, observed: ObservedState) -> Iterator[Problem]:
     for service in project.services:
-        if service.container in snapshot.names:
+        if service.container in observed.names:
             what = f"there is a container {service.container}, and it is not this project's"
             yield Problem(what, f"`docker rm -f {service.container}`, or give the project another `name`")
 
 
-def _ports(project: ProjectSpec, snapshot: ObservedState, listeners: Sequence[Listener]) -> Iterator[Problem]:
-    ours = {(port.port, port.protocol) for port in snapshot.published if port.project == project.name}
-    others = [Listener(p.host_ip, p.port, f"the container {p.container}", p.protocol) for p in snapshot.published]
+def _ports(project: ProjectSpec, observed: ObservedState, listeners: Sequence[Listener]) -> Iterator[Problem]:
+    ours = {(port.port, port.protocol) for port in observed.published if port.project == project.name}
+    others = [Listener(p.host_ip, p.port, f"the container {p.container}", p.protocol) for p in observed.published]
     for service in project.services:
         for port in service.ports:
             number = int(port.published) if port.published else 0
-            holder = next((each for each in (*others, *listeners) if _meet(port, number, each)), None)
+            same = [one for one in (*others, *listeners) if (one.port, one.protocol) == (number, port.protocol)]
+            holder = next((one for one in same if overlap(one.host_ip, port.host_ip)), None)
             if holder and number and (number, port.protocol) not in ours:
                 needed = f"stop it, or write another port: `router: {{port: {number + 1}}}`"
                 yield Problem(f"port {number}, which {service.name} publishes, is taken by {holder.who}", needed)
 
 
-def _meet(port: PortSpec, number: int, other: Listener) -> bool:
-    same = other.port == number and other.protocol == port.protocol
-    return same and (port.host_ip in EVERYWHERE or other.host_ip in EVERYWHERE or port.host_ip == other.host_ip)
+def overlap(one: str, other: str) -> bool:
+    """Whether two addresses of this host have one in common."""
+    return one == other or any(address in EVERYWHERE for address in (one, other))

@@ -22,7 +22,7 @@ from kit.compose.client import (
 )
 from kit.compose.events import Watch, unwatched
 from kit.compose.execute import ServiceResult, execute
-from kit.compose.interpolate import dotenv
+from kit.compose.load import dotenv
 from kit.compose.observe import listeners, observe
 from kit.compose.observed import ObservedState
 from kit.compose.operation import Operation

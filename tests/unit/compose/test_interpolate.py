@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kit.compose.interpolate import MissingVariableError, dotenv, interpolate
+from kit.compose.load import MissingVariableError, dotenv, interpolate
 
 THERE = {"NAME": "x", "EMPTY": "", "OTHER": "o"}
 SAID = {
