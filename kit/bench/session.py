@@ -75,7 +75,7 @@ def walk(session: Session, protocols: Sequence[Protocol], files: ResultsDir) -> 
         files.add(BenchStarted(at, secrets.randbits(20), setup_of(session.wish), session.gpu.free_bytes))
     output.say(*told_lines(protocols, files.records, session.running))
     with loaders(session.client, name) as loads:
-        environ = compose.variables(session.project.folder, os.environ)
+        environ = compose.variables(session.project.folder, output.environ)
         place, timeout = _place(session, files.folder / "stack", environ), session.options.timeout
         ground = StackRunner(session.client, environ, place, loads, lambda: Watcher(output.progress()), timeout)
         try:
@@ -130,7 +130,8 @@ def _bring(session: Session) -> None:
     """The user's stack, as `up` brings it up."""
     from kit.project import apply
 
-    apply.run(Output(session.output.err, session.output.err), session.file, None, False, session.options.timeout, False)
+    plan = apply.decide(session.project, session.client, session.output.environ)
+    apply.bring_up(session.output, plan, session.options.timeout)
 
 
 def write_down(session: Session, protocols: Sequence[Protocol], files: ResultsDir) -> None:

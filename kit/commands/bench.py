@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Sequence
 from dataclasses import replace
@@ -51,14 +50,14 @@ def run(output: Output, file: Path, options: BenchOptions) -> int:
     _check_goodput(options.goodput)
     project = read_project(file)
     policies = _policies(options.policies, project.manifest.router.engine)
-    client = compose.connect(os.environ)
+    client = compose.connect(output.environ)
     running = [one for one in compose.status(project.manifest.name, client) if one.state == "running"]
     files = ResultsDir.at(options.output or project.folder / "bench")
     gpu = as_before(None if options.again else began(files.records), _card(project, client))
     wish = BenchRequest(planned_for(project, gpu), effort, options.model, options.goodput, rates, policies, levels)
     protocols = [that_plans(EXPERIMENTS[name].protocol(wish), project, gpu) for name in names]
     if running and not options.restart:
-        refuse_changes(apply.pending(output, project, client))
+        refuse_changes(apply.pending(project, client, output.environ).starting_or_ending)
         protocols = [without_restart(protocol) for protocol in protocols]
     session = benching.Session(output, file, project, client, gpu, wish, options, bool(running))
     return benching.walk(session, protocols, files)

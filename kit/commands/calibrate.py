@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,12 +10,12 @@ from kit.compose import up
 from kit.diagnostics.log_values import read_log
 from kit.engines import ENGINES
 from kit.errors import Problem, TargetError
+from kit.files import read_text, write_atomically
 from kit.gpu import ask_driver
 from kit.memory.bill import Plan, Share
 from kit.output.console import Output
 from kit.output.progress import Watcher
 from kit.planner.lockfile import Lock, Locked, card_of, from_text, to_text
-from kit.project.files import read_text, write_atomically
 from kit.project.load import LIVE, LOCK, Project, planned, read_project
 from kit.project.write import COMPOSE, rendered_from, write
 from kit.units import gib
@@ -31,7 +30,7 @@ def run(output: Output, file: Path, timeout: float) -> int:
     project = read_project(file)
     if project.manifest.gpu.device == "none":
         raise TargetError("there is nothing to calibrate on the CPU: no driver says what a process holds")
-    client = up.connect(os.environ)
+    client = up.connect(output.environ)
     _refuse_running(project, client)
     plan = _fresh_plan(project)
     write(project.folder / COMPOSE, rendered_from(project, plan), force=False)
@@ -108,7 +107,7 @@ def _measure(
     name = project.manifest.name
     try:
         with Watcher(output.progress()) as watch:
-            up.up(project.folder, client, os.environ, watch, timeout, only=(share.service,))
+            up.up(project.folder, client, output.environ, watch, timeout, only=(share.service,))
         container = inside.container_of(client, name, share.service)
         rest = _held(project, client, share.service)
         task = share.model.task

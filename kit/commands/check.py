@@ -1,4 +1,4 @@
-"""`check`: the walk's first step."""
+"""`check`: read the manifest."""
 
 from __future__ import annotations
 
@@ -10,9 +10,7 @@ from kit.project.load import read_project
 
 def run(output: Output, file: Path) -> int:
     manifest = read_project(file).manifest
-    if output.as_json:
-        output.json({"ok": True, "problems": [], "manifest": manifest.model_dump(mode="json")})
-        return 0
     names = ", ".join(name for model in manifest.models for name in (model.name, *(a.name for a in model.adapters)))
-    output.print(f"{file}: good: {names} behind {manifest.router.bind}:{manifest.router.port}")
+    good = f"{file}: good: {names} behind {manifest.router.bind}:{manifest.router.port}"
+    output.show({"ok": True, "problems": [], "manifest": manifest.model_dump(mode="json")}, good)
     return 0

@@ -1,4 +1,4 @@
-"""`cost`: what the manifest's names cost by the hour, in every way that serves them."""
+"""`cost`: what the manifest's models cost by the hour, in every way that serves them."""
 
 from __future__ import annotations
 
@@ -20,8 +20,6 @@ def run(output: Output, file: Path, gpu: str | None, price: float) -> int:
         raise located(error, project.document) from None
     if output.as_json:
         output.json(cost_json(found, card))
-        return 0
-    console = output.console()
-    for part in table(found, card):
-        console.print(part)
+    else:
+        output.draw(table(found, card))
     return 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 from kit.compose import up
@@ -12,12 +11,10 @@ from kit.project.load import read_project
 
 
 def run(output: Output, file: Path, volumes: bool) -> int:
-    project = read_project(file)
-    client = up.connect(os.environ)
+    name = read_project(file).manifest.name
+    client = up.connect(output.environ)
     with Watcher(output.progress()) as watch:
-        done = up.down(project.manifest.name, client, watch, volumes=volumes)
-    if output.as_json:
-        output.json({"project": project.manifest.name, "removed": [{"verb": d.verb, "name": d.name} for d in done]})
-    elif not done:
-        output.print(f"nothing of {project.manifest.name} was there")
+        done = up.down(name, client, watch, volumes=volumes)
+    removed = [{"verb": one.verb, "name": one.name} for one in done]
+    output.show({"project": name, "removed": removed}, *(() if done else (f"nothing of {name} is there",)))
     return 0

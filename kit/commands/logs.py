@@ -1,8 +1,7 @@
-"""`logs`: what a service said, and what that means when it failed."""
+"""`logs`: what a service logged, and what that means when it failed."""
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 from kit.compose import up
@@ -11,9 +10,9 @@ from kit.project.load import read_project
 from kit.status.collect import why
 
 
-def run(output: Output, file: Path, name: str, follow: bool, tail: int) -> int:
+def run(output: Output, name: str, file: Path, follow: bool, tail: int) -> int:
     project = read_project(file).manifest.name
-    client = up.connect(os.environ)
+    client = up.connect(output.environ)
     for line in up.logs(project, client, name, follow=follow, tail=tail):
         output.print(line)
     found = None if follow else why(client, project, name)

@@ -7,13 +7,12 @@ from pathlib import Path
 from kit.errors import DoesNotFit
 from kit.output.console import Output
 from kit.output.plan_json import misfit_json, plan_json
-from kit.project import cards
-from kit.project.load import planned_for, read_project
+from kit.project.load import card_for_plan, planned_for, read_project
 
 
 def run(output: Output, file: Path, gpu: str | None, short: bool) -> int:
     project = read_project(file)
-    card = cards.for_plan(project, gpu)
+    card = card_for_plan(project, gpu, output.environ)
     try:
         made = planned_for(project, card)
     except DoesNotFit as error:
@@ -26,7 +25,5 @@ def run(output: Output, file: Path, gpu: str | None, short: bool) -> int:
         return 0
     from kit.output.plan import bill
 
-    console = output.console()
-    for part in bill(made, console.width, short):
-        console.print(part)
+    output.draw(bill(made, output.console().width, short))
     return 0

@@ -9,8 +9,8 @@ from kit.bench.html.draw import png, svg
 from kit.bench.html.page import html
 from kit.bench.results_json import ResultsError, from_text
 from kit.errors import Problem
+from kit.files import read_text, write_atomically
 from kit.output.console import Output
-from kit.project.files import read_text, write_atomically
 
 BENCH = "bench.json"
 RUN_IT = "`monogpu-kit bench` writes it; or name the folder that it wrote: monogpu-kit report FOLDER"

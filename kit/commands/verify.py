@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from kit.compose.up import connect
 from kit.output.console import Output
-from kit.project.verify import check
+from kit.project.apply import check
+from kit.project.load import read_project
 
 
 def run(output: Output, file: Path, url: str | None) -> int:
-    code, report = check(output, file, url)
+    project = read_project(file)
+    code, report = check(output, project, None if url else connect(output.environ), url)
     if output.as_json:
         output.json(report)
     return code

@@ -149,17 +149,19 @@ def ask_compose(file: Path, content: str, environ: Mapping[str, str]) -> Compose
     return Compose(version, {pair[0]: pair[1] for pair in pairs if len(pair) == 2})
 
 
-def compose_version(environ: Mapping[str, str]) -> str | None:
+def compose_version(environ: Mapping[str, str], seconds: float = COMPOSE_SECONDS) -> str | None:
     """Compose's version, None when it is not installed."""
-    return _compose(["version", "--short"], environ).strip().removeprefix("v") or None
+    return _compose(["version", "--short"], environ, seconds=seconds).strip().removeprefix("v") or None
 
 
-def _compose(arguments: list[str], environ: Mapping[str, str], content: str = "") -> str:
+def _compose(
+    arguments: list[str], environ: Mapping[str, str], content: str = "", seconds: float = COMPOSE_SECONDS
+) -> str:
     """What it prints; "" when it fails."""
     command = ["docker", "compose", *arguments]
     try:
         done = subprocess.run(
-            command, input=content, env=dict(environ), capture_output=True, text=True, timeout=COMPOSE_SECONDS
+            command, input=content, env=dict(environ), capture_output=True, text=True, timeout=seconds
         )
     except (OSError, subprocess.TimeoutExpired):
         return ""

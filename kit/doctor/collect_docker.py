@@ -1,23 +1,19 @@
-"""Looks at Docker for `doctor`: the engine, the images, the ports, and whether a container really sees the card."""
+"""What `doctor` asks Docker: the engine, the images, the ports, and whether a container sees the card."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 from uuid import uuid4
 
 from kit.compose import exec as inside
-from kit.compose.client import (
-    is_local,
-    translate_errors,
-)
+from kit.compose.client import is_local, translate_errors
 from kit.compose.observe import containers, image_id
 from kit.compose.observed import Publication, publications
 from kit.diagnostics.docker_errors import explain
-from kit.doctor.machine import ContainerView, DaemonInfo, ImageState, OwnStack
-from kit.doctor.machine import engine as engine_of
+from kit.doctor.model import ContainerView, DaemonInfo, ImageState, OwnStack
 from kit.errors import TargetError
 
 if TYPE_CHECKING:
@@ -26,13 +22,39 @@ if TYPE_CHECKING:
 SIGHT_SECONDS = 60
 LOCAL = "monogpu/"  # images that no registry has
 MISSING = "missing: "
-LOOK = f'nvidia-smi -L; for each; do command -v "$each" > /dev/null || echo "{MISSING}$each"; done'
+PROBE = f'nvidia-smi -L; for each; do command -v "$each" > /dev/null || echo "{MISSING}$each"; done'
 
 
 def engine(client: DockerClient) -> DaemonInfo:
     """Raises TargetError when Docker does not answer."""
     with translate_errors("Docker cannot be asked about itself"):
-        return engine_of(client.api.info(), datetime.now(UTC), is_local(client))
+        return daemon_info(client.api.info(), datetime.now(UTC), is_local(client))
+
+
+def daemon_info(info: Mapping[str, Any], now: datetime, local: bool) -> DaemonInfo:
+    """The Engine's answer to GET /info. What it does not say stays unknown."""
+    dirs = info.get("CDISpecDirs")
+    try:
+        ahead = (datetime.fromisoformat(str(info.get("SystemTime"))) - now).total_seconds()
+    except (ValueError, TypeError):
+        ahead = None
+    return DaemonInfo(
+        version=str(info.get("ServerVersion") or ""),
+        cgroup=str(info.get("CgroupVersion") or ""),
+        root=str(info.get("DockerRootDir") or ""),
+        memory=info.get("MemTotal") or None,
+        runtimes=frozenset(info.get("Runtimes") or ()),
+        cdi=None if dirs is None else bool(dirs),
+        ahead=ahead,
+        local=local,
+    )
+
+
+def version(environ: Mapping[str, str], seconds: int) -> str:
+    """The Engine's version. Raises docker's own errors."""
+    import docker
+
+    return str(docker.from_env(environment=dict(environ), timeout=seconds).version()["Version"])
 
 
 def published(client: DockerClient) -> tuple[Publication, ...]:
@@ -49,7 +71,7 @@ def images(client: DockerClient, names: Iterable[str]) -> dict[str, ImageState]:
 def _image(client: DockerClient, name: str) -> ImageState:
     from docker.errors import DockerException
 
-    with translate_errors(f"the image {name} cannot be looked at"):
+    with translate_errors(f"the image {name} cannot be inspected"):
         if image_id(client, name) is not None:
             return ImageState(here=True)
     if name.startswith(LOCAL):
@@ -77,24 +99,20 @@ def ours(client: DockerClient, project: str) -> OwnStack:
 def sight(
     client: DockerClient, image: str, access: Literal["nvidia", "cdi"], device: str, programs: Iterable[str] = ()
 ) -> ContainerView:
-    """Runs `nvidia-smi -L` in a container of `image` that asks for the card as a worker does, looks for `programs` in
-    it, and removes it."""
+    """What `nvidia-smi -L` prints in a container of `image` that asks for the card as a worker does, and which of the
+    `programs` it lacks. The container is removed."""
     from docker.errors import DockerException
     from docker.types import DeviceRequest
 
     wanted = f"nvidia.com/gpu={device}" if access == "cdi" else device
-    request = DeviceRequest(driver=access, device_ids=[wanted], capabilities=[["gpu"]])
-    name = f"monogpu-doctor-{uuid4().hex[:8]}"
-    asked = tuple(programs)
-    entrypoint, command = (["/bin/sh", "-c"], [LOOK, "look", *asked]) if asked else (["nvidia-smi"], ["-L"])
+    names, made = tuple(programs), None
+    entrypoint, command = (["/bin/sh", "-c"], [PROBE, "probe", *names]) if names else (["nvidia-smi"], ["-L"])
     try:
         made = client.containers.create(
-            image, command, name=name, entrypoint=entrypoint, device_requests=[request], network_mode="none",
+            image, command, name=f"monogpu-doctor-{uuid4().hex[:8]}", entrypoint=entrypoint, network_mode="none",
+            device_requests=[DeviceRequest(driver=access, device_ids=[wanted], capabilities=[["gpu"]])],
             cap_drop=["ALL"],
         )  # fmt: skip
-    except (DockerException, OSError) as error:
-        return ContainerView(image, error=str(getattr(error, "explanation", None) or error))
-    try:
         made.start()
         made.wait(timeout=SIGHT_SECONDS)
         return seen(image, made.logs().decode(errors="replace"))
@@ -102,11 +120,12 @@ def sight(
         return ContainerView(image, error=str(getattr(error, "explanation", None) or error))
     finally:
         with contextlib.suppress(DockerException, OSError):
-            made.remove(force=True)
+            if made is not None:
+                made.remove(force=True)
 
 
 def seen(image: str, printed: str) -> ContainerView:
-    """What LOOK printed -> Sight. Pure."""
+    """What PROBE printed, as a value. Pure."""
     lines = printed.strip().splitlines()
     missing = tuple(line.removeprefix(MISSING) for line in lines if line.startswith(MISSING))
     return ContainerView(image, "\n".join(line for line in lines if not line.startswith(MISSING)), missing=missing)

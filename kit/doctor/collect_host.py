@@ -1,15 +1,15 @@
-"""Looks at this machine, apart from Docker and the card, for `doctor`."""
+"""What `doctor` reads of this machine, apart from Docker and the card."""
 
 from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from stat import S_IMODE, S_ISDIR
 
 from kit.compose.observe import listeners
-from kit.doctor.machine import Host, KeyFile
+from kit.doctor.model import Host, KeyFile
 
 CGROUPS = Path("/sys/fs/cgroup")
 LIMITS = ("memory.max", "memory/memory.limit_in_bytes")  # of cgroup v2 and v1
@@ -17,7 +17,7 @@ MARKS = (Path("/.dockerenv"), Path("/run/.containerenv"))
 
 
 def host(ports: Iterable[int], docker_root: str, marks: Iterable[Path] = MARKS, cgroups: Path = CGROUPS) -> Host:
-    """`ports` are looked for among the listeners; `docker_root` is where the engine keeps its volumes, "" when it is on
+    """The host, and who listens on `ports`; `docker_root` is where the engine keeps its volumes, "" when it is on
     another machine."""
     import psutil
 
@@ -42,7 +42,7 @@ def is_container(marks: Iterable[Path], programs: Mapping[int, str]) -> bool:
 
 def _limit(cgroups: Path, memory: int | None) -> int | None:
     """What this machine's own cgroup leaves of its memory; None without a limit below it."""
-    said = [_read(cgroups / name).strip() for name in LIMITS]
+    said = [(cgroups / name).read_text().strip() for name in LIMITS if (cgroups / name).is_file()]
     known = [int(text) for text in said if text.isdecimal()]
     return min(known) if known and memory and min(known) < memory else None
 
@@ -66,20 +66,10 @@ def key_file(path: Path) -> KeyFile:
 
 
 def unreadable(folder: Path, as_root: bool) -> str | None:
-    """The first file or folder below `folder` that a container's user may not read, relative to it: root without
-    capabilities reads its own and everyone's, nobody only everyone's. Raises OSError when there is no such folder."""
-    if not _readable(folder, as_root):
-        return "."
-    for path in sorted(_below(folder)):
-        if not _readable(path, as_root):
-            return str(path.relative_to(folder))
-    return None
-
-
-def _below(folder: Path) -> Iterator[Path]:
-    for path in folder.rglob("*"):
-        if path.exists():
-            yield path
+    """The first file or folder in `folder` that a container's user may not read, relative to it: root without
+    capabilities reads what it owns and what everyone may read. Raises OSError when there is no such folder."""
+    found = (folder, *sorted(path for path in folder.rglob("*") if path.exists()))
+    return next((str(path.relative_to(folder)) for path in found if not _readable(path, as_root)), None)
 
 
 def _readable(path: Path, as_root: bool) -> bool:
@@ -87,10 +77,3 @@ def _readable(path: Path, as_root: bool) -> bool:
     needed = 0o5 if S_ISDIR(seen.st_mode) else 0o4
     mine = as_root and seen.st_uid == 0 and (seen.st_mode >> 6) & needed == needed
     return mine or seen.st_mode & needed == needed
-
-
-def _read(path: Path) -> str:
-    try:
-        return path.read_text(errors="replace")
-    except OSError:
-        return ""

@@ -1,17 +1,16 @@
-"""What a machine lacks, with the command that fixes it.
-
-Machine (what was seen, once) and Wants (what the manifest needs) -> findings. Everything here is pure: looking is done
-by targets/probing.py, and only `doctor` prints.
-"""
+"""What a manifest needs of a machine, and what the machine lacks for it, with the command that fixes it. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 
-from kit.doctor import docker, gpu, host, hub, mps, secrets
-from kit.doctor.finding import Finding
-from kit.doctor.machine import Machine
-from kit.doctor.requirements import Requirements
+from kit.doctor import docker, gpu, host, inputs
+from kit.doctor.model import Finding, Machine, Requirements
+from kit.engines import ENGINES
+from kit.facts.facts import Facts
+from kit.manifest.model import Manifest
+from kit.manifest.validators import variable_of
+from kit.routers import ROUTERS, haproxy
 
 CHECKS = (
     docker.docker,
@@ -22,32 +21,92 @@ CHECKS = (
     gpu.driver,
     gpu.kernels,
     gpu.holders,
-    mps.mode,
-    mps.daemons,
-    mps.programs,
-    mps.limits,
+    gpu.compute_mode,
+    gpu.mps_daemons,
+    gpu.mps_programs,
+    gpu.mps_limits,
     host.disk,
     host.memory,
     host.port,
     host.clock,
     host.place,
-    secrets.variables,
-    secrets.key,
-    secrets.dotenv,
-    hub.folders,
-    hub.repositories,
+    inputs.variables,
+    inputs.key,
+    inputs.dotenv,
+    inputs.folders,
+    inputs.repositories,
 )
 
 
 def diagnose(machine: Machine, wants: Requirements) -> tuple[Finding, ...]:
     """Every finding, in the order in which things are needed."""
-    return tuple(finding for check in CHECKS for finding in _found(check(machine, wants)))
+    return tuple(finding for check in CHECKS for finding in check(machine, wants))
 
 
-def _found(found: Iterator[Finding]) -> Sequence[Finding]:
-    return tuple(found)
-
-
-def sick(findings: Sequence[Finding]) -> bool:
+def failing(findings: Sequence[Finding]) -> bool:
     """Whether something stops the stack."""
     return any(finding.severity == "fail" for finding in findings)
+
+
+def requirements(manifest: Manifest, facts: Mapping[str, Facts]) -> Requirements:
+    """What a manifest needs of the machine that runs it; `facts` are those that are recorded, by source."""
+    on_cpu = manifest.gpu.device == "none"
+    router, models = manifest.router, manifest.models
+    # Other engines have libraries of their own.
+    ours = [model for model in models if model.engine == "vllm"]
+    sources = [(model.source, model.source_parsed) for model in ours]
+    adapters = [(a.source, a.source_parsed) for model in ours for a in model.adapters]
+    sizes = {text: facts[text].checkpoint_bytes for text, _ in sources if text in facts}
+    images = _images(manifest)
+    return Requirements(
+        project=manifest.name,
+        card=None if on_cpu else manifest.gpu.device,
+        access=manifest.gpu.access,
+        mps=manifest.gpu.mps,
+        reserve=manifest.gpu.reserve,
+        memory=manifest.gpu.memory if on_cpu else None,
+        bind=router.bind,
+        port=router.port,
+        images=images | {_router_image(manifest): "router"} | _proxy_image(manifest),
+        engine_images=tuple(images),
+        workers=sum(model.replicas for model in models),
+        largest=max(sizes.values()) if sizes and len(sizes) == len(dict(sources)) else None,
+        repositories={at.place: sizes.get(text) for text, at in (*sources, *adapters) if at.kind == "hub"},
+        folders=tuple(dict.fromkeys(at.place for _, at in (*sources, *adapters) if at.kind == "folder")),
+        variables=_variables(manifest),
+        key=router.api_key is not None or router.api_key_file is not None,
+        key_file=router.api_key_file,
+        user_is_root=not on_cpu,
+    )
+
+
+def _proxy_image(manifest: Manifest) -> dict[str, str]:
+    """The proxy before the router, or before Ollama, where there is one."""
+    needed = haproxy.needed(manifest) or any(model.engine == "ollama" for model in manifest.models)
+    return {haproxy.image(manifest): haproxy.NAME} if needed else {}
+
+
+def _images(manifest: Manifest) -> dict[str, str]:
+    """The workers' images, and the models that they serve."""
+    found: dict[str, list[str]] = {}
+    for model in manifest.models:
+        engine = ENGINES.get(model.engine)
+        default = "" if engine is None else engine.CPU_IMAGE if manifest.gpu.device == "none" else engine.DEFAULT_IMAGE
+        if image := model.image or default:
+            found.setdefault(image, []).append(model.name)
+    return {image: ", ".join(names) for image, names in found.items()}
+
+
+def _router_image(manifest: Manifest) -> str:
+    router = ROUTERS.get(manifest.router.engine)
+    return manifest.router.image or (router.DEFAULT_IMAGE if router else "")
+
+
+def _variables(manifest: Manifest) -> dict[str, str]:
+    key = manifest.router.api_key
+    found = {key: "router.api_key"} if key else {}
+    for model in manifest.models:
+        for name, value in model.env.items():
+            if (variable := variable_of(value)) and variable != "HF_TOKEN":
+                found.setdefault(variable, f"{name} of {model.name}")
+    return found

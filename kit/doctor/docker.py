@@ -5,12 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from kit.doctor.finding import Finding
-from kit.doctor.machine import (
-    ImageState,
-    Machine,
-)
-from kit.doctor.requirements import Requirements
+from kit.doctor.model import Finding, ImageState, Machine, Requirements
 
 OLDEST_ENGINE = (20, 10)
 CDI_ENGINE = (25, 0)
@@ -45,7 +40,7 @@ def docker(machine: Machine, wants: Requirements) -> Iterator[Finding]:
 
 
 def compose(machine: Machine, wants: Requirements) -> Iterator[Finding]:
-    """The kit drives the Engine itself; Compose is for `docker compose up` on the printed file."""
+    """The kit drives the Engine itself; `docker compose up` on the printed file needs Compose."""
     if machine.compose is None:
         what = "Docker Compose is not installed: the kit needs none, `docker compose up` on the printed file does"
         yield Finding("compose", "warn", what, "apt-get install docker-compose-plugin")
@@ -59,22 +54,24 @@ def compose(machine: Machine, wants: Requirements) -> Iterator[Finding]:
 
 
 def images(machine: Machine, wants: Requirements) -> Iterator[Finding]:
-    """Each image is here, or can be pulled."""
+    """Each image is on this machine, or can be pulled."""
     for name, user in (wants.images or {}).items():
         yield _image(name, user, machine.images.get(name))
 
 
 def _image(name: str, user: str, seen: ImageState | None) -> Finding:
     if seen is None:
-        return Finding("image", "unknown", f"{name} ({user}): nobody could look", f"docker pull {name}")
+        return Finding("image", "unknown", f"{name} ({user}) was not checked", f"docker pull {name}")
     if seen.here:
-        return Finding("image", "ok", f"{name} ({user}) is here")
+        return Finding("image", "ok", f"{name} ({user}) is on this machine")
     if name.startswith(OURS):
-        return Finding("image", "fail", f"{name} ({user}) is not here", "scripts/build-images")
+        return Finding("image", "fail", f"{name} ({user}) is not on this machine", "scripts/build-images")
     if seen.pullable:
-        return Finding("image", "ok", f"{name} ({user}) is not here; `up` pulls it", f"docker pull {name}")
+        return Finding("image", "ok", f"{name} ({user}) is not on this machine; `up` pulls it", f"docker pull {name}")
     why = f": {seen.why}" if seen.why else ""
-    return Finding("image", "fail", f"{name} ({user}) is not here, and cannot be had{why}", f"docker pull {name}")
+    return Finding(
+        "image", "fail", f"{name} ({user}) is not on this machine, and cannot be pulled{why}", f"docker pull {name}"
+    )
 
 
 def _dotted(found: tuple[int, int]) -> str:

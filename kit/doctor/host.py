@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kit.compose.preflight import Listener
-from kit.doctor.finding import Finding
-from kit.doctor.machine import Machine
-from kit.doctor.requirements import Requirements
+from kit.doctor.model import Finding, Machine, Requirements
 from kit.units import GIB, gib
 
 MARGIN = 5 * GIB  # left free on a disk after the downloads
@@ -22,14 +20,14 @@ def disk(machine: Machine, wants: Requirements) -> Iterator[Finding]:
     repositories = dict(wants.repositories or {})
     free = machine.host.root_free
     if machine.ours.downloads or not repositories:
-        needed, why = 0, "nothing is to be downloaded" if not repositories else "downloads are there already"
+        needed, why = 0, "nothing is to be downloaded" if not repositories else "everything is downloaded already"
     else:
         sizes = list(repositories.values())
         needed = sum(each or 0 for each in sizes)
-        unknown = "" if None not in sizes else "; of some the size is not known: `monogpu-kit facts -o facts.json`"
+        unknown = "" if None not in sizes else "; some sizes are unknown: `monogpu-kit facts -o facts.json`"
         why = f"{gib(needed)} of weights are to be downloaded{unknown}"
     if free is None:
-        yield Finding("disk", "unknown", f"nobody could see how much is free; {why}", "docker system df")
+        yield Finding("disk", "unknown", f"the free space is unknown; {why}", "docker system df")
     elif free < needed:
         yield Finding("disk", "fail", f"{gib(free)} free for Docker, and {why}", "docker system prune")
     elif free < needed + MARGIN:
@@ -42,7 +40,7 @@ def memory(machine: Machine, wants: Requirements) -> Iterator[Finding]:
     """The host's memory for the workers: all of theirs on the CPU; on a card what they keep and what loading needs."""
     total, free = _least(machine), machine.host.available
     if total is None or free is None:
-        yield Finding("memory of the host", "unknown", "nobody could see it", "free -h")
+        yield Finding("memory of the host", "unknown", "it cannot be read", "free -h")
         return
     free = min(free, total)
     words = f"{gib(free)} of {gib(total)} free"
@@ -71,16 +69,16 @@ def _least(machine: Machine) -> int | None:
 
 
 def port(machine: Machine, wants: Requirements) -> Iterator[Finding]:
-    """The router's port is free, or held by this project."""
+    """The router's port is free, or in use by this project."""
     place = f"{wants.bind}:{wants.port}"
     published = [p for p in machine.published if p.port == wants.port and _meet(p.host_ip, wants.bind)]
     if any(each.project == wants.project for each in published):
-        yield Finding("port", "ok", f"{place} is this project's already")
+        yield Finding("port", "ok", f"{place} is in use by this project")
         return
     held: list[Listener | str] = [f"the container {each.container}" for each in published]
     held += [each.who for each in machine.host.listeners if each.port == wants.port and _meet(each.host_ip, wants.bind)]
     if held:
-        yield Finding("port", "fail", f"{place} is taken by {held[0]}", f"write `router: {{port: {wants.port + 1}}}`")
+        yield Finding("port", "fail", f"{place} is in use by {held[0]}", f"write `router: {{port: {wants.port + 1}}}`")
     else:
         yield Finding("port", "ok", f"{place} is free")
     if wants.open:
@@ -108,7 +106,7 @@ def clock(machine: Machine, wants: Requirements) -> Iterator[Finding]:
 
 
 def place(machine: Machine, wants: Requirements) -> Iterator[Finding]:
-    """Machines that behave in their own way."""
+    """Machines with limits of their own."""
     if "microsoft" in machine.host.kernel.lower():
         what = (
             "WSL2: the driver hides what each process holds, so footprints are not compared; pinned memory is missing, "

@@ -1,15 +1,17 @@
-"""The edge where a walk begins: the manifest's file, the models' files and the card become values."""
+"""Reading what a command starts from: the manifest, the models' files and the card become values."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kit import gpu as cards
 from kit.engines import ENGINES
-from kit.errors import KeyPath, KitError, ManifestError, Mark, Problem
+from kit.errors import KeyPath, KitError, ManifestError, Mark, TargetError
 from kit.facts.facts import AdapterFacts, Facts
+from kit.files import read_text
 from kit.gpu import Gpu, ask_host
 from kit.manifest.model import (
     Manifest,
@@ -28,7 +30,6 @@ from kit.planner.workers import (
     PlanInput,
     services_of,
 )
-from kit.project.files import read_text
 
 LIVE = "live"
 LOCK = "monogpu.lock.yaml"
@@ -36,7 +37,7 @@ LOCK = "monogpu.lock.yaml"
 
 @dataclass(frozen=True)
 class Project:
-    """A manifest that was read: its folder, the document with its places, and the values."""
+    """A manifest that was read: its folder, the document with its line numbers, and the values."""
 
     folder: Path
     document: Document
@@ -62,15 +63,15 @@ def read_project(path: Path) -> Project:
 def choose_gpu(project: Project, asked: str | None) -> Gpu:
     """The card to plan for: --gpu, else gpu.memory, else a gpu.json beside the manifest, else the driver.
     `live` always asks the driver. Raises GpuError."""
-    wish = project.manifest.gpu
-    if wish.device == "none":
+    request = project.manifest.gpu
+    if request.device == "none":
         return _host(project, asked)
     if is_live(project, asked):
-        return replace(cards.ask_driver(wish.device), limit_bytes=wish.memory)
+        return replace(cards.ask_driver(request.device), limit_bytes=request.memory)
     if asked:
         return given_gpu(asked)
-    if wish.memory is not None:
-        return cards.from_size(f"{wish.memory}", "gpu.memory")
+    if request.memory is not None:
+        return cards.from_size(f"{request.memory}", "gpu.memory")
     recorded = project.folder / "gpu.json"
     return cards.from_json(recorded.read_text(encoding="utf-8"), "recorded in gpu.json")
 
@@ -79,8 +80,8 @@ def is_live(project: Project, asked: str | None) -> bool:
     """Whether the driver (or the host) is asked, rather than a size or a recorded card taken."""
     if asked:
         return asked == LIVE
-    wish = project.manifest.gpu
-    return wish.memory is None and (wish.device == "none" or not (project.folder / "gpu.json").exists())
+    request = project.manifest.gpu
+    return request.memory is None and (request.device == "none" or not (project.folder / "gpu.json").exists())
 
 
 def given_gpu(asked: str) -> Gpu:
@@ -90,18 +91,37 @@ def given_gpu(asked: str) -> Gpu:
         try:
             return cards.from_json(path.read_text(encoding="utf-8"), f"recorded in {path.name}")
         except OSError as error:
-            raise cards.GpuError(
-                f"{asked} cannot be read: {error.strerror}; `monogpu-kit gpu -o gpu.json` records a card"
-            ) from None
+            what = f"{asked} cannot be read: {error.strerror}"
+            raise cards.GpuError(f"{what}; `monogpu-kit gpu -o gpu.json` records a card") from None
     return cards.from_size(asked, "given as a size")
 
 
 def _host(project: Project, asked: str | None) -> Gpu:
     """The host's memory: as much as gpu.memory or --gpu allows, else what is free now."""
-    wish = project.manifest.gpu.memory
+    limit = project.manifest.gpu.memory
     if asked and asked != LIVE:
         return replace(given_gpu(asked), name="host memory", kind="host", assumed=())
-    return ask_host() if is_live(project, asked) or wish is None else cards.host(wish, wish, "gpu.memory")
+    return ask_host() if is_live(project, asked) or limit is None else cards.host(limit, limit, "gpu.memory")
+
+
+def card_for_plan(project: Project, asked: str | None, environ: Mapping[str, str]) -> Gpu:
+    """The card as it would be without this project's own workers. Where Docker does not answer, all memory in use
+    counts as used by others. Raises GpuError."""
+    from kit.compose.client import connect, is_local
+    from kit.compose.stats import apart_from
+
+    gpu = choose_gpu(project, asked)
+    if is_live(project, asked):
+        with suppress(TargetError):
+            client = connect(environ)
+            if is_local(client):
+                return apart_from(client, own_name(project, environ), gpu)
+    return gpu
+
+
+def own_name(project: Project, environ: Mapping[str, str]) -> str:
+    """The project's name in Docker."""
+    return environ.get("COMPOSE_PROJECT_NAME") or project.manifest.name
 
 
 def gather(project: Project, gpu: Gpu, locks: bool = True) -> PlanInput:
@@ -133,23 +153,23 @@ def facts_of(project: Project) -> dict[str, Facts]:
     """The facts of every model, from facts.json beside the manifest first."""
     from kit.facts.hub import gather, read_recorded
 
-    paths = {m.source: ("models", i, "source") for i, m in _numbered(project.manifest) if _is_priced(m)}
+    paths: dict[str, KeyPath] = {
+        model.source: ("models", i, "source")
+        for i, model in enumerate(project.manifest.models)
+        if model.engine in ENGINES and ENGINES[model.engine].PRICED
+    }
     recorded = read_recorded(project.folder / "facts.json")
     return gather(list(paths), project.folder, recorded, places=_places(project, paths))
-
-
-def _is_priced(model: Model) -> bool:
-    return model.engine in ENGINES and ENGINES[model.engine].PRICED
 
 
 def adapters_of(project: Project) -> dict[str, AdapterFacts]:
     """The facts of every adapter, likewise."""
     from kit.facts.hub import gather_adapters, read_recorded_adapters
 
-    paths = {
+    paths: dict[str, KeyPath] = {
         adapter.source: ("models", i, "adapters", j, "source")
-        for i, m in _numbered(project.manifest)
-        for j, adapter in enumerate(m.adapters)
+        for i, model in enumerate(project.manifest.models)
+        for j, adapter in enumerate(model.adapters)
     }
     recorded = read_recorded_adapters(project.folder / "facts.json")
     return gather_adapters(list(paths), project.folder, recorded, places=_places(project, paths))
@@ -159,12 +179,8 @@ def _places(project: Project, paths: Mapping[str, KeyPath]) -> dict[str, tuple[K
     return {source: (path, project.document.mark(path)) for source, path in paths.items()}
 
 
-def _numbered(manifest: Manifest) -> Iterable[tuple[int, Model]]:
-    return enumerate(manifest.models)
-
-
 def image_of(model: Model, gpu: Gpu) -> str:
-    """The image that will serve a model, which also says what version to plan for; "" for an engine nobody wrote."""
+    """The image that will serve a model, which also says what version to plan for; "" for an unknown engine."""
     if model.image or model.engine not in ENGINES:
         return model.image or ""
     engine = ENGINES[model.engine]
@@ -172,7 +188,7 @@ def image_of(model: Model, gpu: Gpu) -> str:
 
 
 def planned(project: Project, asked: str | None, locks: bool = True) -> Plan:
-    """The whole walk up to the plan. Problems point at the manifest's lines. Raises KitError."""
+    """The plan of a project. Problems point at the manifest's lines. Raises KitError."""
     return planned_for(project, choose_gpu(project, asked), locks)
 
 
@@ -187,12 +203,8 @@ def planned_for(project: Project, gpu: Gpu, locks: bool = True) -> Plan:
 
 
 def located(error: KitError, document: Document) -> KitError:
-    """The same error with the place in the manifest for every problem that has a path and no place yet."""
-    problems = [_placed(problem, document) for problem in error.problems]
+    """The same error with the line of the manifest for every problem that has a path and no line yet."""
+    problems = [
+        replace(each, mark=document.mark(each.path)) if each.path and not each.mark else each for each in error.problems
+    ]
     return type(error)(problems, error.evidence)
-
-
-def _placed(problem: Problem, document: Document) -> Problem:
-    if problem.mark or not problem.path:
-        return problem
-    return replace(problem, mark=document.mark(problem.path))

@@ -1,48 +1,30 @@
-"""`render`: the compose file, and the files it mounts."""
+"""The compose file of a project and the files that it mounts: printed from the manifest, written where changed."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from kit.assemble import assemble
-from kit.errors import KitError, ManifestError
+from kit.errors import KitError
+from kit.files import read_text, write_atomically
 from kit.memory.bill import Plan
-from kit.output.console import Output
-from kit.project import cards
-from kit.project.files import read_text, write_atomically
-from kit.project.load import LOCK, Project, located, planned_for, read_project
-from kit.stack.render import Keep, Refuse, Rendered, Write, beside, checksum, decide_write, render
+from kit.project.load import LOCK, Project, card_for_plan, located, planned_for
+from kit.stack.render import Refuse, Rendered, Write, beside, checksum, decide_write, render
 
 COMPOSE = "docker-compose.yaml"
 FROM = "printed from manifest "
-DIFFERS = 1
 WHY = {
     "edited": "it was edited by hand since it was printed",
     "foreign": "it was not printed by monogpu-kit",
 }
 
 
-def run(output: Output, file: Path, gpu: str | None, out: Path | None, target: str, check: bool, force: bool) -> int:
-    if target != "compose":
-        raise ManifestError(f"--target {target} is not known; needed: compose")
-    project = read_project(file)
-    rendered = printed(project, gpu)
-    if out and str(out) == "-":
-        output.out.write(rendered.compose)
-        return 0
-    path = out or project.folder / COMPOSE
-    if check:
-        return _check(output, path, rendered)
-    for name in write(path, rendered, force):
-        output.print(f"wrote {name}")
-    return 0
-
-
-def printed(project: Project, gpu: str | None) -> Rendered:
-    """The walk up to the file's text."""
-    return rendered_from(project, planned_for(project, cards.for_plan(project, gpu)))
+def printed(project: Project, gpu: str | None, environ: Mapping[str, str]) -> Rendered:
+    """The project's files, planned for the card that `gpu` names."""
+    return rendered_from(project, planned_for(project, card_for_plan(project, gpu, environ)))
 
 
 def rendered_from(project: Project, plan: Plan) -> Rendered:
@@ -73,27 +55,20 @@ def _all(path: Path, rendered: Rendered) -> list[tuple[Path, str, str | None]]:
     return files + [(path.parent / f.path, f.text, recorded.get(f.path, "")) for f in rendered.files]
 
 
-def _check(output: Output, path: Path, rendered: Rendered) -> int:
-    stale = [str(where) for where, text, _ in _all(path, rendered) if read_text(where) != text]
-    for where in stale:
-        output.say(f"{where} differs from what the manifest says; `monogpu-kit render` writes it anew")
-    if not stale:
-        output.print(f"{path} is what the manifest says")
-    return DIFFERS if stale else 0
+def stale(path: Path, rendered: Rendered) -> list[Path]:
+    """The files on disk that differ from `rendered`."""
+    return [where for where, text, _ in _all(path, rendered) if read_text(where) != text]
 
 
 def write(path: Path, rendered: Rendered, force: bool) -> list[str]:
-    """Write what changed; all or nothing is decided before the first byte. Returns the names written."""
+    """Write the files that changed, and return a line for each. Nothing is written unless all may be replaced."""
     files = _all(path, rendered)
     decisions = [(where, decide_write(read_text(where), text, force, known)) for where, text, known in files]
-    refused = [(where, decision) for where, decision in decisions if isinstance(decision, Refuse)]
-    if refused:
-        where, decision = refused[0]
-        raise KitError(
-            f"{where} is left alone: {WHY[decision.why]}; move your changes to the manifest, or replace it with --force"
-        )
+    for where, decision in decisions:
+        if isinstance(decision, Refuse):
+            what = f"{where} is left alone: {WHY[decision.why]}"
+            raise KitError(f"{what}; move your changes to the manifest, or replace it with --force")
     written = [(where, decision.text) for where, decision in decisions if isinstance(decision, Write)]
     for where, text in reversed(written):
         write_atomically(where, text)
-    kept = [str(where) for where, decision in decisions if isinstance(decision, Keep)]
-    return [str(where) for where, _ in written] or [f"nothing: {', '.join(kept)} say it already"]
+    return [f"wrote {where}" for where, _ in written] or [f"unchanged: {', '.join(str(where) for where, *_ in files)}"]

@@ -11,7 +11,7 @@ import pytest
 from kit.compose.client import compose_version
 from kit.diagnostics.docker_errors import explain
 from kit.doctor import collect_docker
-from kit.doctor.machine import ImageState, OwnStack
+from kit.doctor.model import ImageState, OwnStack
 from kit.errors import TargetError
 from tests.docker.conftest import IMAGE, Project
 
@@ -59,7 +59,7 @@ def test_a_container_that_asks_for_a_card_where_none_is_gets_dockers_words(clien
 
 def test_programs_are_looked_for_where_the_card_would_be(client: DockerClient) -> None:
     """Without the request for a card, which nobody here can serve."""
-    words = [collect_docker.LOOK, "look", "python3", "nvidia-cuda-mps-control"]
+    words = [collect_docker.PROBE, "probe", "python3", "nvidia-cuda-mps-control"]
     printed = client.containers.run(
         IMAGE, words, entrypoint=["/bin/sh", "-c"], network_mode="none", remove=True, stderr=True
     )

@@ -18,11 +18,11 @@ from pathlib import Path
 
 from hypothesis import strategies as st
 
+from kit.commands import render
 from kit.compose import load
 from kit.errors import KitError
 from kit.manifest.yaml_document import load_bytes
 from kit.output.console import Output
-from kit.project import write
 from kit.stack.render import is_ours
 from tests.support.manifests import parse
 from tests.support.paths import ROOT
@@ -157,7 +157,7 @@ def render_writes_all_or_nothing(data: bytes) -> bool:
         file.write_bytes(data)
         err = io.StringIO()
         output = Output(io.StringIO(), err)
-        code = output.guard(lambda: write.run(output, file, None, None, "compose", False, False))
+        code = output.guard(lambda: render.run(output, file, None, None, "compose", False, False))
         written = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
         made = written - {"facts.json", "gpu.json", "monogpu.yaml"}
         if code:

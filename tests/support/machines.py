@@ -2,16 +2,7 @@
 
 from __future__ import annotations
 
-from kit.doctor.machine import (
-    Access,
-    ContainerView,
-    DaemonInfo,
-    Host,
-    ImageState,
-    Machine,
-    OwnStack,
-)
-from kit.doctor.requirements import Requirements
+from kit.doctor.model import Access, ContainerView, DaemonInfo, Host, ImageState, Machine, OwnStack, Requirements
 from kit.gpu import Gpu
 from kit.units import GIB
 

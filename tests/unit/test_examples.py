@@ -27,7 +27,7 @@ def bare(example: Path, tmp_path: Path) -> Path:
 
 
 def rendered(folder: Path) -> Rendered:
-    return printed(read_project(folder / "monogpu.yaml"), None)
+    return printed(read_project(folder / "monogpu.yaml"), None, {})
 
 
 def test_the_examples_of_the_first_day_are_there() -> None:

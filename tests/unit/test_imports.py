@@ -18,7 +18,7 @@ from tests.support.paths import ROOT
 MAY_IMPORT = {
     "docker": ("kit.compose", "kit.doctor.collect_docker", "kit.bench.load_containers"),
     "requests": ("kit.compose.client",),  # what the Docker SDK raises
-    "httpx": ("kit.doctor.collect_hub", "kit.verify", "kit.commands"),
+    "httpx": ("kit.doctor.collect", "kit.verify", "kit.commands"),
     "subprocess": ("kit.compose.client",),
     "huggingface_hub": ("kit.facts.hub",),
     "psutil": ("kit.gpu", "kit.compose.observe", "kit.doctor.collect_host"),
@@ -29,7 +29,7 @@ MAY_IMPORT = {
     "typer": ("kit.cli",),
     "socket": (),
     "shutil": (),
-    "tempfile": ("kit.files", "kit.output.console"),
+    "tempfile": (),
 }
 # Imported inside the functions that use them: `monogpu-kit check` need not wait for Docker's SDK.
 LATE = ("docker", "requests", "httpx", "huggingface_hub", "psutil", "pynvml", "rich", "jinja2", "matplotlib")

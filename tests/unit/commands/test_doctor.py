@@ -56,7 +56,7 @@ def test_what_fails_is_found_with_docker_down_and_the_code_is_that_of_the_stage(
     assert seen["docker"][1].startswith("Docker cannot be reached: ")
     assert seen["folder"] == ("fail", "./model: the container's user may not read config.json")
     assert seen["variable"] == ("fail", "DOCTORS_KEY (router.api_key) is not set, in the environment or in .env")
-    assert seen["card"] == ("ok", "none is used: the manifest serves on the CPU")
+    assert seen["card"] == ("ok", "not needed: the manifest serves on the CPU")
 
 
 def test_a_key_is_found_in_the_environment_and_in_dotenv_and_never_shown(folder: Path) -> None:
@@ -86,4 +86,4 @@ def test_a_broken_manifest_is_a_finding_and_the_machine_is_looked_at_all_the_sam
 
 
 def test_without_a_manifest_the_machine_alone_is_looked_at(tmp_path: Path) -> None:
-    assert found(tmp_path)["manifest"] == ("warn", "monogpu.yaml is not there: the machine alone is looked at")
+    assert found(tmp_path)["manifest"] == ("warn", "monogpu.yaml does not exist: only the machine is checked")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kit.doctor.collect_host import host, is_container, key_file, unreadable
-from kit.doctor.machine import KeyFile
+from kit.doctor.model import KeyFile
 
 
 def test_a_machine_is_looked_at(tmp_path: Path) -> None:

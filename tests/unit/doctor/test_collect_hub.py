@@ -8,8 +8,8 @@ import httpx
 import pytest
 from huggingface_hub import HfApi
 
-from kit.doctor.collect_hub import access
-from kit.doctor.machine import Access
+from kit.doctor.collect import access
+from kit.doctor.model import Access
 from kit.facts.hub import Hub
 from tests.fakes.hubserver import GOOD_TOKEN, STRANGER_TOKEN, HubServer
 from tests.support.modelfiles import tiny_files
@@ -35,7 +35,7 @@ def test_what_may_be_read_may_be_read(server: HubServer) -> None:
 def test_a_gated_repository_wants_its_terms_accepted(server: HubServer) -> None:
     for token in (False, STRANGER_TOKEN):
         found = ask(server, "org/gated", token=token)["org/gated"]
-        assert (found.word, found.what) == (
+        assert (found.state, found.what) == (
             "refused", "org/gated: the repository is gated, and this account may not read it",
         )  # fmt: skip
         assert found.fix.startswith(f"accept its terms at {server.url}/org/gated")
@@ -43,13 +43,13 @@ def test_a_gated_repository_wants_its_terms_accepted(server: HubServer) -> None:
 
 def test_a_name_that_is_not_there_is_said(server: HubServer) -> None:
     found = ask(server, "org/opne")["org/opne"]
-    assert (found.word, found.what) == ("refused", "org/opne: no such repository on the Hub")
+    assert (found.state, found.what) == ("refused", "org/opne: no such repository on the Hub")
     assert "spelling" in found.fix
 
 
 def test_a_wrong_token_is_said(server: HubServer) -> None:
     found = ask(server, "org/open", token="hf_wrong")["org/open"]
-    assert found.word == "refused"
+    assert found.state == "refused"
     assert "token" in found.what
     assert "hf_wrong" not in found.what + found.fix
 
@@ -59,7 +59,7 @@ def test_a_hub_that_is_away_is_asked_once(server: HubServer) -> None:
     with httpx.Client() as http:
         found, ahead = access(["a/b", "c/d"], Hub(away), http)
     assert found["a/b"] == found["c/d"]
-    assert found["a/b"].word == "away"
+    assert found["a/b"].state == "away"
     assert found["a/b"].what.startswith("http://127.0.0.1:9 cannot be reached")
     assert ahead is None
 

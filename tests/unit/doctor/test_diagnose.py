@@ -13,21 +13,20 @@ from hypothesis import strategies as st
 from kit.compose.observed import Publication
 from kit.compose.preflight import Listener
 from kit.doctor import collect_docker
-from kit.doctor import machine as machines
-from kit.doctor.diagnose import diagnose, sick
-from kit.doctor.finding import Finding
+from kit.doctor.diagnose import diagnose, failing, requirements
 from kit.doctor.gpu import cuda_of
-from kit.doctor.machine import (
+from kit.doctor.model import (
     Access,
     ContainerView,
     DaemonInfo,
+    Finding,
     Host,
     ImageState,
     KeyFile,
     Machine,
     OwnStack,
+    Requirements,
 )
-from kit.doctor.requirements import Requirements, requirements
 from kit.engines import mps
 from kit.gpu import Process
 from kit.manifest.model import Manifest
@@ -51,7 +50,7 @@ def told(machine: Machine, needed: Requirements = WANTS) -> list[str]:
 def test_on_a_good_machine_everything_is_good() -> None:
     findings = diagnose(MACHINE, WANTS)
     assert {finding.severity for finding in findings} == {"ok"}
-    assert not sick(findings)
+    assert not failing(findings)
     assert [finding.subject for finding in findings] == [
         "docker", "compose", "image", "image", "card", "access by nvidia", "driver", "memory of the card", "sharing",
         "disk", "memory of the host", "port", "clock", "key", "Hugging Face",
@@ -98,13 +97,13 @@ SPOILED: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "an image that cannot be had": (
         {"images": {VLLM: ImageState(False, False, "the registry cannot be reached"), SMG: ImageState(True)}},
         {},
-        f"fail image: {VLLM} (chat) is not here, and cannot be had: the registry cannot be reached -> "
+        f"fail image: {VLLM} (chat) is not on this machine, and cannot be pulled: the registry cannot be reached -> "
         f"docker pull {VLLM}",
     ),
     "an image of ours": (
         {"images": {"monogpu/vllm-cpu:0.32.0": ImageState(False, False)}},
         {"images": {"monogpu/vllm-cpu:0.32.0": "chat"}},
-        "fail image: monogpu/vllm-cpu:0.32.0 (chat) is not here -> scripts/build-images",
+        "fail image: monogpu/vllm-cpu:0.32.0 (chat) is not on this machine -> scripts/build-images",
     ),
     "no driver": (
         {"card": None, "no_card": "no NVIDIA driver answers here", "compute_mode": None},
@@ -137,7 +136,7 @@ SPOILED: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "no image to look with": (
         {"sight": None},
         {},
-        f"unknown access by nvidia: not tried: no image is here to try it with -> docker pull {VLLM}",
+        f"unknown access by nvidia: not tried: no image to try it with is on this machine -> docker pull {VLLM}",
     ),
     "an old driver": (
         {"card": replace(CARD, driver="550.54.15")},
@@ -149,7 +148,7 @@ SPOILED: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "a tag that does not tell its CUDA": (
         {"images": {"mine:latest": ImageState(True)}},
         {"images": {"mine:latest": "chat"}, "engine_images": ("mine:latest",)},
-        "unknown driver: mine:latest does not tell its CUDA; driver 580.95 -> ",
+        "unknown driver: mine:latest does not name its CUDA; driver 580.95 -> ",
     ),
     "an old card": (
         {"card": replace(CARD, compute_capability="6.1")},
@@ -166,7 +165,8 @@ SPOILED: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "a card held by nobody": (
         {"card": replace(CARD, free_bytes=9 * GIB)},
         {},
-        "warn memory of the card: 6.47 GiB are held by somebody whom the driver does not name -> nvidia-smi; docker ps",
+        "warn memory of the card: 6.47 GiB are in use by processes that the driver does not list -> "
+        "nvidia-smi; docker ps",
     ),
     "a card for one": (
         {"compute_mode": "exclusive_process"},
@@ -188,8 +188,8 @@ SPOILED: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "a second MPS daemon, and a card for one": (
         {"host": replace(HOST, mps=frozenset({7})), "compute_mode": "exclusive_process"},
         {"mps": True},
-        "fail MPS: another MPS daemon runs on this machine (pid 7); once it has the card, this project's gets none of "
-        "it -> echo quit | sudo nvidia-cuda-mps-control",
+        "fail MPS: another MPS daemon runs on this machine (pid 7); once it has the card, this project's gets none "
+        "-> echo quit | sudo nvidia-cuda-mps-control",
     ),
     "MPS and a CDI specification of an old toolkit": (
         {"sight": replace(MACHINE.sight, missing=("nvidia-cuda-mps-control", "nvidia-cuda-mps-server"))},
@@ -206,13 +206,13 @@ SPOILED: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "MPS on WSL2": (
         {"host": replace(HOST, kernel="5.15.0-microsoft-standard-WSL2")},
         {"mps": True},
-        "warn MPS: NVIDIA documents MPS for Linux, and does not speak of WSL2 -> write `gpu: {mps: false}`",
+        "warn MPS: NVIDIA documents MPS for Linux, not for WSL2 -> write `gpu: {mps: false}`",
     ),
     "MPS on a slice": (
         {},
         {"mps": True, "card": "MIG-1"},
-        "warn MPS: a slice of a card takes as much fewer MPS clients as it is smaller; a whole one takes 48 -> few "
-        "workers on it; or write `gpu: {mps: false}`",
+        "warn MPS: a MIG slice takes fewer MPS clients, in proportion to its size; a whole card takes 48 -> place "
+        "few workers on it, or write `gpu: {mps: false}`",
     ),
     "a full disk": (
         {"host": replace(HOST, root_free=2 * GIB)},
@@ -227,7 +227,7 @@ SPOILED: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "a disk nobody sees": (
         {"host": replace(HOST, root_free=None)},
         {},
-        "unknown disk: nobody could see how much is free; 3.00 GiB of weights are to be downloaded -> docker system df",
+        "unknown disk: the free space is unknown; 3.00 GiB of weights are to be downloaded -> docker system df",
     ),
     "little memory": (
         {"host": replace(HOST, available=4 * GIB)},
@@ -239,17 +239,17 @@ SPOILED: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "memory nobody sees": (
         {"host": replace(HOST, available=None)},
         {},
-        "unknown memory of the host: nobody could see it -> free -h",
+        "unknown memory of the host: it cannot be read -> free -h",
     ),
     "a port in a container's hands": (
         {"published": (Publication("web-1", "other", "0.0.0.0", 30000),)},
         {},
-        "fail port: 127.0.0.1:30000 is taken by the container web-1 -> write `router: {port: 30001}`",
+        "fail port: 127.0.0.1:30000 is in use by the container web-1 -> write `router: {port: 30001}`",
     ),
     "a port in a program's hands": (
         {"host": replace(HOST, listeners=(Listener("::", 30000, "nginx (pid 9)"),))},
         {},
-        "fail port: 127.0.0.1:30000 is taken by nginx (pid 9) -> write `router: {port: 30001}`",
+        "fail port: 127.0.0.1:30000 is in use by nginx (pid 9) -> write `router: {port: 30001}`",
     ),
     "an endpoint for everyone": (
         {},
@@ -301,13 +301,13 @@ SPOILED: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "a short key on an open endpoint": (
         {"key_length": 6, "set": frozenset({"THE_KEY"})},
         {"variables": {"THE_KEY": "router.api_key"}, "key": True, "bind": "192.0.2.7"},
-        "warn key: the key has 6 characters, and 192.0.2.7 is open to other machines -> take a longer one: $(openssl "
+        "warn key: the key has 6 characters, and 192.0.2.7 is open to other machines -> use a longer one: $(openssl "
         "rand -hex 24)",
     ),
     "a key's file that is not there": (
         {"key_file": KeyFile(False)},
         {"key_file": "./secrets/key", "key": True},
-        "fail key: ./secrets/key (router.api_key_file) is not there -> install -d -m 700 ./secrets; openssl "
+        "fail key: ./secrets/key (router.api_key_file) does not exist -> install -d -m 700 ./secrets; openssl "
         "rand -hex 24 "
         "> ./secrets/key; chmod 444 ./secrets/key",
     ),
@@ -338,7 +338,7 @@ SPOILED: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
         {"folders": ("./m",)},
         "fail folder: ./m: the container's user may not read model.safetensors -> chmod -R a+rX ./m",
     ),
-    "a folder nobody sees": ({}, {"folders": ("./m",)}, "unknown folder: ./m: nobody could look -> ls -l ./m"),
+    "a folder nobody sees": ({}, {"folders": ("./m",)}, "unknown folder: ./m was not checked -> ls -l ./m"),
     "a Hub that is away": (
         {"hub": {"Qwen/Qwen2.5-1.5B-Instruct": Access("away", "https://huggingface.co cannot be reached", "look")}},
         {},
@@ -349,7 +349,7 @@ SPOILED: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
         {},
         "fail Hugging Face: it is gated -> accept its terms",
     ),
-    "a Hub nobody asked": ({"hub": {}}, {}, "unknown Hugging Face: Qwen/Qwen2.5-1.5B-Instruct: not asked -> "),
+    "a Hub nobody asked": ({"hub": {}}, {}, "unknown Hugging Face: Qwen/Qwen2.5-1.5B-Instruct was not checked -> "),
 }
 
 
@@ -362,7 +362,7 @@ def test_what_is_wrong_is_said_with_what_fixes_it(seen: dict[str, Any], needed: 
 def test_something_that_fails_makes_the_machine_sick_and_a_warning_does_not(
     seen: dict[str, Any], needed: dict[str, Any], said: str
 ) -> None:
-    assert sick(diagnose(replace(MACHINE, **seen), replace(WANTS, **needed))) == said.startswith("fail")
+    assert failing(diagnose(replace(MACHINE, **seen), replace(WANTS, **needed))) == said.startswith("fail")
 
 
 @pytest.mark.parametrize("mode", ["default", "exclusive_process"])
@@ -398,9 +398,8 @@ def test_what_was_downloaded_before_needs_no_hub_and_no_disk() -> None:
     away = {"Qwen/Qwen2.5-1.5B-Instruct": Access("away", "no route", "look")}
     seen = replace(MACHINE, ours=OwnStack(downloads=True), hub=away, host=replace(HOST, root_free=7 * GIB))
     assert told(seen) == [
-        "warn Hugging Face: no route, and Qwen/Qwen2.5-1.5B-Instruct is there; what was downloaded before is "
-        "served all "
-        "the same -> look"
+        "warn Hugging Face: no route, and Qwen/Qwen2.5-1.5B-Instruct is there; earlier downloads are still "
+        "served -> look"
     ]
 
 
@@ -464,12 +463,12 @@ def test_what_the_engine_says_of_itself() -> None:
         "CDISpecDirs": [],
         "SystemTime": (now + timedelta(seconds=3)).isoformat().replace("+00:00", ".254511171Z"),
     }
-    seen = machines.engine(info, now, local=True)
+    seen = collect_docker.daemon_info(info, now, local=True)
     assert replace(seen, ahead=None) == DaemonInfo(
         "26.1.5+dfsg1", "1", "/var/lib/docker", 25276502016, frozenset({"runc"}), cdi=False, local=True
     )
     assert seen.ahead == pytest.approx(3.25, abs=0.01)
-    assert machines.engine({"SystemTime": "soon"}, now, local=False) == DaemonInfo(local=False)
+    assert collect_docker.daemon_info({"SystemTime": "soon"}, now, local=False) == DaemonInfo(local=False)
 
 
 def test_what_a_manifest_needs() -> None:

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from kit.doctor.finding import Finding
-from kit.output.doctor import lines
+from kit.doctor.model import Finding
+from kit.output.checks import findings_lines
 
 FINDINGS = (
     Finding("docker", "ok", "Engine 28.5.1, cgroup v2", "never shown"),
@@ -13,20 +13,23 @@ FINDINGS = (
 
 
 def test_findings_wrap_under_themselves_and_a_fix_stays_in_one_line() -> None:
-    assert [line for line, _ in lines(FINDINGS, 60)] == [
+    assert [line.plain for line in findings_lines(FINDINGS, 60)] == [
         "ok    docker              Engine 28.5.1, cgroup v2",
         "FAIL  card                no NVIDIA driver answers here, and here",
         "                          the words go on until they have to wrap",
         "      -> fix me",
         "?     clock               there is no other clock",
         "",
-        "1 good, 1 to be fixed, 1 unknown",
+        "1 ok, 1 failure, 1 unknown",
     ]
 
 
 def test_colour_only_repeats_what_the_words_say() -> None:
-    assert [colour for _, colour in lines(FINDINGS, 60)] == ["green", "bold red", "", "", "cyan", "", ""]
+    coloured = [
+        (line.plain[span.start : span.end], span.style) for line in findings_lines(FINDINGS, 60) for span in line.spans
+    ]
+    assert coloured == [("ok", "green"), ("FAIL", "bold red"), ("?", "cyan")]
 
 
 def test_when_everything_is_good_that_is_said() -> None:
-    assert list(lines(FINDINGS[:1], 80))[-1] == ("all 1 are good", "")
+    assert [line.plain for line in findings_lines(FINDINGS[:1], 80)][-1] == "1 ok"

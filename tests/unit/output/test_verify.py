@@ -6,7 +6,7 @@ import io
 
 from rich.console import Console
 
-from kit.output.verify import grouped, report, verdict
+from kit.output.checks import grouped, verdict, verification
 from kit.verify import Check, Verification
 
 GOOD = (
@@ -20,14 +20,14 @@ BAD = Check("embed", "gives vectors", False, "a vector holds NaN or infinity", 0
 def printed(found: Verification) -> list[str]:
     stream = io.StringIO()
     console = Console(file=stream, width=100, highlight=False, no_color=True)
-    for part in report(found):
+    for part in verification(found):
         console.print(part)
     return [line.strip() for line in stream.getvalue().splitlines() if line.strip()]
 
 
 def test_each_check_is_a_line_and_a_name_is_said_once() -> None:
     lines = printed(Verification("http://127.0.0.1:30000", GOOD))
-    assert lines[0] == "asked at http://127.0.0.1:30000/v1"
+    assert lines[0] == "checks at http://127.0.0.1:30000/v1"
     assert [line.split() for line in lines[1:4]] == [
         ["✓", "/v1/models", "lists", "the", "declared", "names", "0.0", "s", "2", "names"],
         ["✓", "chat", "answers", "a", "token", "1.3", "s", "Paris", "[bold]is[/bold]"],
@@ -45,7 +45,7 @@ def test_what_failed_is_marked_and_counted() -> None:
 
 def test_what_could_not_be_asked_is_said() -> None:
     lines = printed(Verification("http://elsewhere", GOOD, ("whether workers are reachable: needs Docker",)))
-    assert "not asked: whether workers are reachable: needs Docker" in lines
+    assert "not checked: whether workers are reachable: needs Docker" in lines
 
 
 def test_a_long_answer_is_wrapped_and_not_cut() -> None:

@@ -1,15 +1,17 @@
-"""What a machine looks like, as values. None is what nobody could see. Pure."""
+"""A machine, what a manifest requires of it, and what is found, as values. None is unknown. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
-from typing import Any, Literal
+from typing import Literal
 
 from kit.compose.observed import Publication
 from kit.compose.preflight import Listener
 from kit.gpu import Gpu
+from kit.manifest.validators import is_loopback
+
+Severity = Literal["ok", "warn", "fail", "unknown"]
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,7 @@ class ImageState:
 @dataclass(frozen=True)
 class ContainerView:
     """What a container of `image` that asked for the card saw: `nvidia-smi -L`'s output, or Docker's words; `missing`
-    are the programs of the driver that were looked for in vain."""
+    are the programs of the driver that it does not have."""
 
     image: str
     output: str = ""
@@ -82,22 +84,19 @@ class Host:
     limit: int | None = None
 
 
-HubWord = Literal["", "away", "refused"]
-
-
 @dataclass(frozen=True)
 class Access:
     """What the Hub says of a repository: "" it may be read, away: it does not answer; `what` and `fix` say why not."""
 
-    word: HubWord = ""
+    state: Literal["", "away", "refused"] = ""
     what: str = ""
     fix: str = ""
 
 
 @dataclass(frozen=True)
 class Machine:
-    """One look. `refused` says why there is no engine (what, fix), `no_card` why there is no card; `compute_mode` is
-    NVML's (default, exclusive_process, prohibited); `hub_ahead` is how many seconds the Hub's clock is ahead of ours;
+    """What was seen. `refused` says why there is no engine (what, fix), `no_card` why there is no card; `compute_mode`
+    is NVML's (default, exclusive_process, prohibited); `hub_ahead` is how many seconds the Hub's clock is ahead;
     `set` holds the names of variables that are set, in the environment or in .env; `unreadable` maps a model's folder
     to the first file in it that a container's user may not read, None when it may read all."""
 
@@ -122,25 +121,44 @@ class Machine:
     unreadable: Mapping[str, str | None] = field(default_factory=dict)
 
 
-def engine(info: Mapping[str, Any], now: datetime, local: bool) -> DaemonInfo:
-    """The Engine's answer to GET /info. What it does not say stays unknown."""
-    dirs = info.get("CDISpecDirs")
-    return DaemonInfo(
-        version=str(info.get("ServerVersion") or ""),
-        cgroup=str(info.get("CgroupVersion") or ""),
-        root=str(info.get("DockerRootDir") or ""),
-        memory=info.get("MemTotal") or None,
-        runtimes=frozenset(info.get("Runtimes") or ()),
-        cdi=None if dirs is None else bool(dirs),
-        ahead=_ahead(info.get("SystemTime"), now),
-        local=local,
-    )
+@dataclass(frozen=True)
+class Requirements:
+    """`card` and `access` are the manifest's gpu.device and gpu.access, None when it serves on the CPU, then `memory`
+    is what the models may have of the host's. `images` maps images to what runs in them; `engine_images` are the
+    workers'. `repositories` are to be downloaded: place -> bytes of its weights, None where no facts say;
+    `folders` are mounted. `variables` maps what must be set to what uses it."""
+
+    project: str = ""
+    card: str | None = None
+    access: Literal["nvidia", "cdi"] = "nvidia"
+    mps: bool = False
+    reserve: int | None = None
+    memory: int | None = None
+    bind: str = "127.0.0.1"
+    port: int = 30000
+    images: Mapping[str, str] | None = None
+    engine_images: tuple[str, ...] = ()
+    workers: int = 0
+    largest: int | None = None  # bytes of the largest checkpoint, which passes the host's memory while it loads
+    repositories: Mapping[str, int | None] | None = None
+    folders: tuple[str, ...] = ()
+    variables: Mapping[str, str] | None = None
+    key: bool = False
+    key_file: str | None = None
+    user_is_root: bool = True  # of the workers' containers
+
+    @property
+    def open(self) -> bool:
+        """Whether other machines reach the endpoint."""
+        return not is_loopback(self.bind)
 
 
-def _ahead(said: object, now: datetime) -> float | None:
-    """`2026-11-29T22:44:43.254511171Z` -> seconds ahead of `now`."""
-    try:
-        there = datetime.fromisoformat(str(said))
-    except ValueError:
-        return None
-    return None if there.tzinfo is None else (there - now).total_seconds()
+@dataclass(frozen=True)
+class Finding:
+    """What was checked is the `subject`, and `what` is so. `fail` stops the stack, `warn` may; `fix` is a command or a
+    key of the manifest, "" where nothing is to be done."""
+
+    subject: str
+    severity: Severity
+    what: str
+    fix: str = ""
