@@ -194,7 +194,7 @@ def _memory(session: Session, records: Sequence[Record]) -> tuple[MeasuredFootpr
     held: dict[str, int] = next((record.bytes for record in records if isinstance(record, MemoryRead)), {})
     return tuple(
         MeasuredFootprint(
-            share.service, tuple((line.what, line.bytes) for line in share.lines), held.get(share.service)
+            share.service, tuple((line.label, line.bytes) for line in share.lines), held.get(share.service)
         )
         for share in session.wish.plan.shares
     )

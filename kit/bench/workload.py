@@ -21,7 +21,7 @@ from kit.units import MIB
 
 SPARE = 16  # tokens left free in a context, for what a tokenizer adds
 SEGMENT = 2 * MIB  # a layer's KV cache takes whole ones
-NOT_ALONE = ("kv cache", "kv rounding", "adapters")  # lines of a bill that another cache, and no adapters, change
+NOT_ALONE = ("kv_cache", "kv_rounding", "adapters")  # lines of a bill that another cache, and no adapters, change
 
 
 def loadable(wish: BenchRequest) -> tuple[Model, ...]:
@@ -64,7 +64,7 @@ def cached(share: Share) -> float:
 
 def footprint(share: Share, tokens: int) -> int:
     """What the worker takes with a KV cache of so many tokens, at least one request's, and without adapters."""
-    rest = sum(line.bytes for line in share.lines if line.what not in NOT_ALONE)
+    rest = sum(line.bytes for line in share.lines if line.kind not in NOT_ALONE)
     rounding = SEGMENT * share.facts.layers if share.facts else 0
     return rest + rounding + ceil(max(tokens, share.context) * cached(share))
 

@@ -1,7 +1,8 @@
-"""`calibrate`: start each worker alone, read the driver at rest and after a burst, and write monogpu.lock.yaml."""
+"""`calibrate`: start each worker alone, read the driver when it is idle and after a burst, write monogpu.lock.yaml."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,10 +14,13 @@ from kit.errors import Problem, TargetError
 from kit.files import read_text, write_atomically
 from kit.gpu import ask_driver
 from kit.memory.bill import Plan, Share
+from kit.memory.flags import read_flags
+from kit.memory.worker import MeasuredSettings
 from kit.output.console import Output
 from kit.output.progress import Watcher
-from kit.planner.lockfile import Lock, Locked, card_of, from_text, to_text
-from kit.project.load import LIVE, LOCK, Project, planned, read_project
+from kit.planner.admission import compare
+from kit.planner.lockfile import Lock, Locked, WorkerIdentity, card_of, from_text, other_worker, to_text
+from kit.project.load import LIVE, LOCK, Project, image_of, planned, read_project, wanted
 from kit.project.write import COMPOSE, rendered_from, write
 from kit.units import gib
 
@@ -29,20 +33,25 @@ BURST_SECONDS = 12
 def run(output: Output, file: Path, timeout: float) -> int:
     project = read_project(file)
     if project.manifest.gpu.device == "none":
-        raise TargetError("there is nothing to calibrate on the CPU: no driver says what a process holds")
+        raise TargetError("there is nothing to calibrate on the CPU: no driver lists what a process uses")
     client = up.connect(output.environ)
     _refuse_running(project, client)
-    plan = _fresh_plan(project)
+    plan = planned(project, LIVE, locks=False)
     write(project.folder / COMPOSE, rendered_from(project, plan), force=False)
-    workers: dict[str, Locked] = dict(_done_before(project, plan))
-    for share in _each_once(plan):
+    identities = wanted(project.manifest, {m.name: image_of(m, plan.gpu) for m in project.manifest.models})
+    priced = [share for share in plan.shares if share.facts]
+    workers = done_before(project.folder, plan, identities)
+    for share in priced:
+        if share.replica:
+            continue
         if share.service in workers:
             output.say(f"{share.service}: measured before; kept")
             continue
-        workers[share.service] = _measure(output, project, client, plan, share, timeout)
+        workers[share.service] = _measure(output, project, client, share, identities[share.service], timeout)
         _write(project, Lock(card_of(plan.gpu), workers))
         output.print(_said(share, workers[share.service]))
-    _write(project, Lock(card_of(plan.gpu), _with_replicas(plan, workers)))
+    # Replicas are run alike: one measurement stands for all.
+    _write(project, Lock(card_of(plan.gpu), {share.service: workers[share.model.name] for share in priced}))
     output.print(f"wrote {project.folder / LOCK}; `monogpu-kit render` uses it")
     return 0
 
@@ -56,25 +65,26 @@ def _refuse_running(project: Project, client: DockerClient) -> None:
         )
 
 
-def _fresh_plan(project: Project) -> Plan:
-    """The plan by formulas: an old lock is not asked."""
-    return planned(project, LIVE, locks=False)
-
-
-def _done_before(project: Project, plan: Plan) -> dict[str, Locked]:
-    """Workers that an interrupted run has measured already, as they are wanted now."""
-    text = read_text(project.folder / f"{LOCK}.part")
+def done_before(folder: Path, plan: Plan, identities: dict[str, WorkerIdentity]) -> dict[str, Locked]:
+    """Workers that an interrupted run has measured already, if they are still run like that."""
+    text = read_text(folder / f"{LOCK}.part")
     if text is None:
         return {}
     lock = from_text(text, f"{LOCK}.part")
     if lock.card != card_of(plan.gpu):
         return {}
-    same = {s.service: s for s in plan.shares}
+    settings = {share.service: settings_of(share) for share in plan.shares}
     return {
         name: worker
         for name, worker in lock.workers.items()
-        if name in same and (worker.args, worker.setting) == (same[name].model.args, setting_of(same[name]))
+        if worker.settings == settings.get(name) and not list(other_worker(name, worker, identities[name]))
     }
+
+
+def settings_of(share: Share) -> MeasuredSettings:
+    """What a measurement of a worker holds for."""
+    kv_dtype = read_flags(share.model.args).kv_dtype
+    return MeasuredSettings(share.requests, share.context, share.capture_sizes, kv_dtype)
 
 
 def _write(project: Project, lock: Lock) -> None:
@@ -85,99 +95,71 @@ def _write(project: Project, lock: Lock) -> None:
         part.unlink(missing_ok=True)
 
 
-def _each_once(plan: Plan) -> list[Share]:
-    return [share for share in plan.shares if share.replica == 0 and share.facts]
-
-
-def _with_replicas(plan: Plan, workers: dict[str, Locked]) -> dict[str, Locked]:
-    """Replicas are run alike: one measurement stands for all."""
-    return {share.service: workers[share.model.name] for share in plan.shares if share.facts}
-
-
-def setting_of(share: Share) -> str:
-    """The candidate in words, as a lock keeps it."""
-    from kit.memory.candidates import said
-
-    return said(share.requests, share.context, share.capture_sizes)
-
-
 def _measure(
-    output: Output, project: Project, client: DockerClient, plan: Plan, share: Share, timeout: float
+    output: Output, project: Project, client: DockerClient, share: Share, identity: WorkerIdentity, timeout: float
 ) -> Locked:
     name = project.manifest.name
     try:
         with Watcher(output.progress()) as watch:
             up.up(project.folder, client, output.environ, watch, timeout, only=(share.service,))
         container = inside.container_of(client, name, share.service)
-        rest = _held(project, client, share.service)
-        task = share.model.task
+        idle = _used(project, client, share.service)
         words = max(min(share.context - 64, share.batched_tokens) // 2, 8)
-        output.say(f"  {share.service} holds {gib(rest)} at rest; {BURST_SECONDS} s of load follow")
-        counts = inside.burst(client, container, 8000, share.model.name, task, share.requests, BURST_SECONDS, words)
+        output.say(f"  {share.service} uses {gib(idle)} when idle; {BURST_SECONDS} s of load follow")
+        port, model = ENGINES[share.model.engine].PORT, share.model
+        counts = inside.burst(client, container, port, model.name, model.task, share.requests, BURST_SECONDS, words)
         if not counts["done"]:
             raise TargetError(
-                Problem(f"no request to {share.service} succeeded", "so what it grows to is unknown"),
+                Problem(f"no request to {share.service} succeeded", "so its memory under load is unknown"),
                 evidence=str(counts["first_failure"]),
             )
         if counts["failed"]:
-            asked = counts["done"] + counts["failed"]
-            output.say(f"  {counts['failed']} of {asked} requests failed: {counts['first_failure']}")
-        loaded = _held(project, client, share.service)
+            total = counts["done"] + counts["failed"]
+            output.say(f"  {counts['failed']} of {total} requests failed: {counts['first_failure']}")
+        loaded = _used(project, client, share.service)
         log = "\n".join(up.logs(name, client, share.service, tail=10_000))
     finally:
         up.down(name, client)
-    return _locked(client, plan, share, rest, loaded, log)
+    return _locked(client, share, identity, idle, loaded, log)
 
 
-def _held(project: Project, client: DockerClient, service: str) -> int:
+def _used(project: Project, client: DockerClient, service: str) -> int:
     """What the driver shows for a service's processes, in bytes. Raises TargetError when it shows nothing."""
-    gpu = ask_driver(project.manifest.gpu.device)
-    mine = inside.pids(client, project.manifest.name, {service}).get(service, [])
-    held = sum(process.bytes for process in gpu.processes if process.pid in mine)
-    if not held:
+    pids = inside.pids(client, project.manifest.name, {service})
+    used = compare({service: 0}, pids, ask_driver(project.manifest.gpu.device))[0].measured
+    if used is None:
         raise TargetError(
             Problem(
                 f"the driver shows no memory for {service}'s processes",
                 "needed: a driver that lists processes (not WSL2, not MIG), and the kit outside any container",
             )
         )
-    return held
+    return used
 
 
-def _locked(client: DockerClient, plan: Plan, share: Share, rest: int, loaded: int, log: str) -> Locked:
-    from kit.project.load import image_of
-
-    said = read_log(log)
-    kv = [line.bytes for line in share.lines if line.what in ("kv cache", "kv rounding")]
-    image = image_of(share.model, plan.gpu)
+def _locked(client: DockerClient, share: Share, identity: WorkerIdentity, idle: int, loaded: int, log: str) -> Locked:
+    values = read_log(log)
+    # The registry's digest; an image that was built here has none.
+    digests = client.images.get(identity.image).attrs.get("RepoDigests") or []
     return Locked(
-        image=image,
-        digest=_digest(client, image),
-        vllm=said.version,
-        source=share.model.source,
+        **asdict(identity),
+        digest=str(digests[0]).rpartition("@")[2] if digests else None,
+        vllm=values.version,
         revision=share.facts.revision if share.facts else None,
-        setting=setting_of(share),
-        args=share.model.args,
-        adapters=tuple(f"{a.name}={a.source}" for a in share.model.adapters),
-        kv_driver_bytes=sum(kv),
-        context_bytes=sum(line.bytes for line in share.lines if line.what == "context"),
-        rest_bytes=rest,
+        settings=settings_of(share),
+        kv_driver_bytes=share.bytes_of("kv_cache", "kv_rounding"),
+        context_bytes=share.bytes_of("context"),
+        rest_bytes=idle,
         loaded_bytes=loaded,
-        kv_tokens=said.kv_tokens,
-        weights_gib=said.weights_gib,
-        graphs_gib=said.graphs_gib,
+        kv_tokens=values.kv_tokens,
+        weights_gib=values.weights_gib,
+        graphs_gib=values.graphs_gib,
     )
-
-
-def _digest(client: DockerClient, image: str) -> str | None:
-    """The registry's digest of an image, None for one that was built here."""
-    digests = client.images.get(image).attrs.get("RepoDigests") or []
-    return str(digests[0]).rpartition("@")[2] if digests else None
 
 
 def _said(share: Share, worker: Locked) -> str:
     truth = max(worker.rest_bytes, worker.loaded_bytes or 0)
     return (
-        f"{share.service}: {gib(worker.rest_bytes)} at rest, {gib(truth)} under load; "
-        f"the formulas said {gib(share.total_bytes)} ({share.total_bytes / truth - 1:+.1%})"
+        f"{share.service}: {gib(worker.rest_bytes)} idle, {gib(truth)} under load; "
+        f"estimated {gib(share.total_bytes)} ({share.total_bytes / truth - 1:+.1%})"
     )

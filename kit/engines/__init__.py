@@ -28,7 +28,7 @@ class Engine(Protocol):
     def refused(self, models: Sequence[tuple[int, Model]]) -> Iterable[tuple[KeyPath, Refused]]:
         """What this engine cannot do of what the manifest asks; `models` are its own, with their places."""
 
-    def price(self, wish: WorkerRequest) -> tuple[Candidate, ...]:
+    def price(self, request: WorkerRequest) -> tuple[Candidate, ...]:
         """What a worker costs: the ways to run it, best first."""
 
     def service(self, share: Share, plan: Plan) -> Service:

@@ -23,7 +23,7 @@ from kit.memory.bill import Plan, Share
 from kit.memory.candidates import (
     Candidate,
     WorkerRequest,
-    as_asked,
+    fixed,
 )
 from kit.routers.haproxy import CONFIG
 from kit.routers.haproxy import USER as DOOR_USER
@@ -84,9 +84,9 @@ def refused(models: Sequence[tuple[int, Model]]) -> Iterator[tuple[KeyPath, Refu
                 yield ("models", index, word), Refused(what, "needed: the same for all models of engine: ollama")
 
 
-def price(wish: WorkerRequest) -> tuple[Candidate, ...]:
+def price(request: WorkerRequest) -> tuple[Candidate, ...]:
     """The footprint that the manifest fixes."""
-    return as_asked(wish, _context(wish.model), _WHY)
+    return fixed(request, _context(request.model), _WHY)
 
 
 def service(share: Share, plan: Plan) -> Service:

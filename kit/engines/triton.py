@@ -28,7 +28,7 @@ from kit.memory.bill import Plan, Share
 from kit.memory.candidates import (
     Candidate,
     WorkerRequest,
-    as_asked,
+    fixed,
 )
 from kit.routers.haproxy import CONFIG
 from kit.stack.model import WORKERS, Attachment, File, Health, Mount, Probe, Route, Service
@@ -92,9 +92,9 @@ def refused(models: Sequence[tuple[int, Model]]) -> Iterator[tuple[KeyPath, Refu
                 yield ("models", index, "args", number), Refused(f"--{flag} is the kit's", _OWNED[flag])
 
 
-def price(wish: WorkerRequest) -> tuple[Candidate, ...]:
+def price(request: WorkerRequest) -> tuple[Candidate, ...]:
     """The footprint that the manifest fixes."""
-    return as_asked(wish, 0 if wish.model.context == "auto" else wish.model.context, _WHY)
+    return fixed(request, 0 if request.model.context == "auto" else request.model.context, _WHY)
 
 
 def service(share: Share, plan: Plan) -> Service:

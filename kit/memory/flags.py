@@ -19,20 +19,19 @@ class Flags:
     block_tokens: int | None = None
     quantization: str | None = None
     dtype: str | None = None
-    load_format: str | None = None
     speculative: str | None = None
 
 
-_WORDS = {
+_FLAGS = {
     "--max-num-batched-tokens": "batched_tokens",
     "--kv-cache-dtype": "kv_dtype",
     "--block-size": "block_tokens",
     "--quantization": "quantization",
     "--dtype": "dtype",
-    "--load-format": "load_format",
     "--speculative-config": "speculative",
+    "-q": "quantization",
+    "-sc": "speculative",
 }
-_SHORT = {"-q": "quantization", "-sc": "speculative"}
 _COUNTS = ("batched_tokens", "block_tokens")
 _NUMBER = re.compile(r"(\d+(?:\.\d+)?)([kmgtKMGT]?)")
 _POWERS = {letter: 1000 ** (n + 1) for n, letter in enumerate("kmgt")} | {
@@ -41,8 +40,8 @@ _POWERS = {letter: 1000 ** (n + 1) for n, letter in enumerate("kmgt")} | {
 
 
 def read_flags(args: tuple[str, ...]) -> Flags:
-    """`("--kv-cache-dtype", "fp8")` or `("--kv-cache-dtype=fp8",)` -> Flags. A count that is none is left as default:
-    vLLM's own parser refuses it with its own words."""
+    """`("--kv-cache-dtype", "fp8")` or `("--kv-cache-dtype=fp8",)` -> Flags. An invalid count is left as default:
+    vLLM's own parser refuses it."""
     found: dict[str, str] = {}
     for here, after in zip(args, (*args[1:], ""), strict=False):
         name, equals, value = here.partition("=")
@@ -56,15 +55,11 @@ def read_flags(args: tuple[str, ...]) -> Flags:
 
 def _field(name: str) -> str | None:
     """The flag in any spelling that argparse takes: underscores, and a beginning that is no other flag's."""
-    if not name.startswith("--"):
-        return _SHORT.get(name)
     spelt = name.replace("_", "-")
-    if spelt in _WORDS:
-        return _WORDS[spelt]
-    begun = [
-        field for flag, field in _WORDS.items() if flag.startswith(spelt) and len(spelt) >= min(_SHORTEST, len(flag))
+    found = [
+        field for flag, field in _FLAGS.items() if flag.startswith(spelt) and len(spelt) >= min(_SHORTEST, len(flag))
     ]
-    return begun[0] if len(begun) == 1 else None
+    return found[0] if len(found) == 1 else None
 
 
 def _count(text: str) -> int | None:

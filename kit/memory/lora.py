@@ -31,8 +31,6 @@ ADAPTED_VOCABULARY = (
 # Its tied head is the embedding itself, which is then adapted once more beside the logits (0.26; no longer in 0.32).
 SHARED_HEAD = ("Qwen3ForCausalLM",)
 
-_VOCABULARY = ("embed_tokens", "lm_head", "wte", "word_embeddings")
-
 
 def served_rank(rank: int) -> int:
     """The smallest rank that vLLM takes and that holds an adapter of `rank`; the largest for one that none holds."""

@@ -1,8 +1,8 @@
-"""What one vLLM worker costs on its card, line by line, all but its KV cache (pricing/kv.py). Pure.
+"""What one vLLM worker costs on its card, line by line, all but its KV cache (kv_cache.py). Pure.
 
 Theory. A worker's footprint, as the driver shows it for the process, is
     context + runtime + weights + adapters + sampler + buffers + activations + graphs + KV cache.
-Exact terms follow from the model's shapes and vLLM's own allocations; the others are constants of pricing/constants.py,
+Exact terms follow from the model's shapes and vLLM's own allocations; the others are constants (constants.py),
 each with the readings it was fitted on. Sources name files of vLLM 0.26.
 """
 
@@ -12,12 +12,25 @@ from dataclasses import dataclass
 
 from kit.facts.facts import Facts
 from kit.memory.bill import Line
-from kit.memory.constants import HOST_RUNTIME, HOST_WHY, Constants, constants_for
-from kit.memory.flags import Flags
-from kit.memory.lora import served_rank
-from kit.memory.vllm_versions import VersionTraits
+from kit.memory.constants import HOST_RUNTIME, HOST_WHY, Constants, VersionTraits, constants_for
 from kit.memory.weights import lora_bytes, rope_bytes, weights_bytes
 from kit.units import up
+
+
+@dataclass(frozen=True)
+class MeasuredSettings:
+    """What a measurement holds for: how many `requests` of `context` tokens, the CUDA graph batch sizes (() for eager)
+    and the KV cache's type."""
+
+    requests: int
+    context: int
+    capture_sizes: tuple[int, ...]
+    kv_dtype: str
+
+    def __str__(self) -> str:
+        sizes = self.capture_sizes
+        graphs = f"{len(sizes)} graphs for batches of up to {sizes[-1]}" if sizes else "no graphs"
+        return f"{self.requests} requests of {self.context} tokens, {graphs}"
 
 
 @dataclass(frozen=True)
@@ -38,52 +51,36 @@ class WorkerSettings:
     lora_rank: int = 0
     in_flight: int = 4096
 
+    @property
+    def measured(self) -> MeasuredSettings:
+        """What a measurement of this worker holds for."""
+        return MeasuredSettings(self.requests, self.context, self.sizes, self.kv_dtype)
+
 
 @dataclass(frozen=True)
 class CardTraits:
     """What the bill must know of the card and the engine."""
 
     compute_capability: str | None
-    ways: VersionTraits
+    version: VersionTraits
 
 
 @dataclass(frozen=True)
 class Measured:
-    """A locked reading of one worker: everything but its KV cache, in bytes, for one `setting` (Candidate.said); `why`
-    says what it was measured on."""
+    """A locked reading of one worker: everything but its KV cache, in bytes; `why` says what it was measured on."""
 
-    setting: str
+    settings: MeasuredSettings
     rest_bytes: int
     context_bytes: int
     why: str
 
 
-def base_setting(flags: Flags, ways: VersionTraits, host: bool, pooling: bool, slots: int, rank: int) -> WorkerSettings:
-    """The part of a setting that no candidate changes."""
-    block = flags.block_tokens or (128 if host else 16)
-    return WorkerSettings(
-        context=0,
-        requests=0,
-        batched_tokens=flags.batched_tokens,
-        kv_dtype=flags.kv_dtype,
-        block_tokens=block,
-        quantization=flags.quantization,
-        pooling=pooling,
-        host=host,
-        lora_slots=slots,
-        lora_rank=served_rank(rank) if rank else 0,
-        in_flight=ways.overlap * flags.batched_tokens,
-    )
-
-
 def capture_sizes(setting: WorkerSettings) -> tuple[int, ...]:
-    """The batch sizes that vLLM captures when nothing is said: 1, 2, 4, every 8 below 256, every 16 from there, up to
-    twice max_num_seqs, at most 512 (config/vllm.py, _set_cudagraph_sizes)."""
+    """The batch sizes that vLLM captures by default: 1, 2, 4, every 8 below 256, every 16 from there, up to twice
+    max_num_seqs, at most 512; and the largest batch (config/vllm.py, _set_cudagraph_sizes)."""
     top = min(setting.requests * 2, 512, setting.batched_tokens)
     sizes = {n for n in (1, 2, 4) if n <= top} | set(range(8, min(top + 1, 256), 8)) | set(range(256, top + 1, 16))
-    if setting.batched_tokens <= top:
-        sizes.add(setting.batched_tokens)
-    return tuple(sorted(sizes))
+    return tuple(sorted(sizes | {setting.batched_tokens} if setting.batched_tokens <= top else sizes))
 
 
 def rest_lines(facts: Facts, setting: WorkerSettings, card: CardTraits) -> tuple[Line, ...]:
@@ -102,30 +99,26 @@ def _host_lines(facts: Facts, setting: WorkerSettings) -> list[Line]:
 
 def _card_lines(facts: Facts, setting: WorkerSettings, card: CardTraits) -> list[Line]:
     known = constants_for(card.compute_capability)
+    fp8 = known.fp8 if setting.kv_dtype.startswith("fp8") else 0
+    read = "headers read" if facts.from_headers else "counted from config.json"
+    why = f"{facts.parameters:,} parameters in {facts.quantization or facts.dtype}, {read}"
     return [
-        Line("weights", weights_bytes(facts, setting.quantization) + rope_bytes(facts), _weights_why(facts)),
+        Line("weights", weights_bytes(facts, setting.quantization) + rope_bytes(facts), why),
         *_adapter_lines(facts, setting, known.lora),
         *_sampler_lines(facts, setting, card, known),
         Line("activations", _activations(facts, setting, known), f"batches of {setting.batched_tokens:,} tokens"),
         *_graph_lines(facts, setting, known),
-        *_cache_lines(setting, known),
+        Line("fp8_cache", fp8, "scales and workspace of a KV cache in fp8"),
         Line("runtime", known.runtime, f"CUDA modules and workspaces; {known.why}"),
         Line("context", known.context, known.context_why),
     ]
 
 
-def _weights_why(facts: Facts) -> str:
-    read = "headers read" if facts.from_headers else "counted from config.json"
-    return f"{facts.parameters:,} parameters in {facts.quantization or facts.dtype}, {read}"
-
-
-def _adapter_lines(facts: Facts, setting: WorkerSettings, beside: int) -> list[Line]:
-    """The slots, and `beside` bytes for what their kernels keep."""
-    if not setting.lora_slots:
-        return []
-    slots = lora_bytes(facts, setting.lora_slots, setting.lora_rank)
-    several = "s" if setting.lora_slots > 1 else ""
-    return [Line("adapters", slots + beside, f"{setting.lora_slots} LoRA slot{several} of rank {setting.lora_rank}")]
+def _adapter_lines(facts: Facts, setting: WorkerSettings, kernels: int) -> list[Line]:
+    """The slots, and `kernels` bytes that their kernels keep."""
+    count = setting.lora_slots
+    why = f"{count} LoRA slot{'s' if count > 1 else ''} of rank {setting.lora_rank}"
+    return [Line("adapters", lora_bytes(facts, count, setting.lora_rank) + kernels, why)] if count else []
 
 
 def _sampler_lines(facts: Facts, setting: WorkerSettings, card: CardTraits, known: Constants) -> list[Line]:
@@ -137,7 +130,7 @@ def _sampler_lines(facts: Facts, setting: WorkerSettings, card: CardTraits, know
     shape = f"{requests} requests x {facts.vocab:,} tokens in the vocabulary"
     counters = setting.requests * facts.vocab * 4 + setting.requests * up(facts.vocab, 32) // 8
     return [
-        Line("sampler", counters if card.ways.v2_runner else 0, f"penalties: {shape} x 4 B"),
+        Line("sampler", counters if card.version.v2_runner else 0, f"penalties: {shape} x 4 B"),
         Line("logits", int(requests * facts.vocab * known.logits), f"{shape} x {known.logits} B"),
     ]
 
@@ -155,11 +148,5 @@ def _graph_lines(facts: Facts, setting: WorkerSettings, known: Constants) -> lis
         return []
     captures = len(setting.sizes) * (2 if setting.lora_slots else 1)
     pool = 0 if setting.pooling else known.graphs
-    said = f"{captures} captures of {facts.layers} layers, batches of up to {setting.sizes[-1]}"
-    return [Line("graphs", pool + captures * facts.layers * known.graph_layer, said)]
-
-
-def _cache_lines(setting: WorkerSettings, known: Constants) -> list[Line]:
-    if not setting.kv_dtype.startswith("fp8"):
-        return []
-    return [Line("fp8 cache", known.fp8, "scales and workspace of a KV cache in fp8")]
+    why = f"{captures} captures of {facts.layers} layers, batches of up to {setting.sizes[-1]}"
+    return [Line("graphs", pool + captures * facts.layers * known.graph_layer, why)]

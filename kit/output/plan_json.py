@@ -56,7 +56,7 @@ def gpu_json(gpu: Gpu) -> dict[str, Any]:
 
 
 def _line(line: Line) -> dict[str, Any]:
-    return {"what": line.what, "bytes": line.bytes, "why": line.why}
+    return {"kind": line.kind, "what": line.label, "bytes": line.bytes, "why": line.why}
 
 
 def _share(share: Share) -> dict[str, Any]:
@@ -72,6 +72,6 @@ def _share(share: Share) -> dict[str, Any]:
         "graphs": share.graphs,
         "capture_sizes": list(share.capture_sizes),
         "gpu_memory_utilization": share.utilization,
-        "gave_up": list(share.gave_up),
+        "degraded": list(share.degraded),
         "lines": [_line(line) for line in share.lines],
     }

@@ -44,10 +44,10 @@ class Pair:
 def pairs(manifest: Manifest, facts: Mapping[str, Facts], adapters: Mapping[str, AdapterFacts]) -> tuple[Pair, ...]:
     """Every adapter whose files were read, with its model. Facts are keyed by source text."""
     return tuple(
-        Pair(("models", i, "adapters", j, "source"), wish.name, adapters[wish.source], model, facts[model.source])
+        Pair(("models", i, "adapters", j, "source"), adapter.name, adapters[adapter.source], model, facts[model.source])
         for i, model in enumerate(manifest.models)
-        for j, wish in enumerate(model.adapters)
-        if wish.source in adapters
+        for j, adapter in enumerate(model.adapters)
+        if adapter.source in adapters
     )
 
 
@@ -73,7 +73,7 @@ def remark(pair: Pair) -> str:
     base, here = pair.adapter.base, pair.model.source_parsed.place
     if _last(base) == _last(here):
         return ""
-    fits = "its matrices have the model's shapes" if pair.adapter.tensors else "its matrices could not be looked at"
+    fits = "its matrices have the model's shapes" if pair.adapter.tensors else "its matrices could not be read"
     if _comparable(base, here):
         return (
             f"'{pair.name}' was trained on {base}, a sibling of {here}: it is served, and answers as well as they agree"

@@ -1,4 +1,4 @@
-"""What would fit, when the manifest does not: edits that the planner itself tried before they are given. Pure."""
+"""What would fit, when the manifest does not: edits that the planner itself tried; and remarks on a plan. Pure."""
 
 from __future__ import annotations
 
@@ -6,47 +6,70 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from kit.engines import ENGINES
+from kit.engines import ENGINES, pooling
 from kit.errors import DoesNotFit, KeyPath, Problem, dotted
-from kit.manifest.model import Manifest
-from kit.memory.bill import Line, Plan
-from kit.planner.alternatives import Family, families
-from kit.planner.notes import remarks
+from kit.memory.bill import Plan
+from kit.planner import adapter_compat, alternatives
 from kit.planner.plan import NoRoom, Solution, plan, reserved_for, solve
 from kit.planner.workers import PlanInput
+from kit.routers import haproxy
 from kit.units import MIB, gib, size, up
 
 CONTEXT_STEP = 256
 SHORTEST = 512
 MOST = 4
+Edits = tuple[tuple[KeyPath, Any], ...]
 
 
 @dataclass(frozen=True)
 class Advice:
     """Edits of the manifest, (path, value) each, after which it fits; `text` says them to a person."""
 
-    edits: tuple[tuple[KeyPath, Any], ...]
+    edits: Edits
     text: str
 
 
-def plan_or_advise(asked: PlanInput) -> Plan:
-    """The plan, with what is to be said of it. Raises DoesNotFit with the bill and what would fit."""
+def plan_or_advise(inputs: PlanInput) -> Plan:
+    """The plan with its remarks. Raises DoesNotFit with the bill and what would fit."""
     try:
-        made = plan(asked)
+        made = plan(inputs)
     except NoRoom as no_room:
-        raise does_not_fit(asked, no_room.solution) from None
-    return replace(made, notes=(*made.notes, *remarks(asked, made)))
+        raise _does_not_fit(inputs, no_room.solution) from None
+    return replace(made, notes=(*made.notes, *remarks(inputs, made)))
 
 
-def does_not_fit(asked: PlanInput, solution: Solution) -> DoesNotFit:
+def remarks(inputs: PlanInput, made: Plan) -> tuple[str, ...]:
+    """What is served another way than a reader may think, in the manifest's order, and what would be cheaper."""
+    manifest = inputs.manifest
+    found = (
+        haproxy.note(manifest) if haproxy.needed(manifest) else "",
+        _of_policy(made),
+        *(pooling.remark(m, inputs.facts[m.source]) for m in manifest.models if m.source in inputs.facts),
+        *map(adapter_compat.remark, adapter_compat.pairs(manifest, inputs.facts, inputs.adapters)),
+        *alternatives.remarks(inputs, made),
+    )
+    return tuple(text for text in found if text)
+
+
+def _of_policy(made: Plan) -> str:
+    several = [model.name for model in made.manifest.models if model.replicas > 1]
+    if not several or made.manifest.router.policy != "cache_aware":
+        return ""
+    return (
+        f"cache_aware sends equal beginnings to one replica of {' and '.join(several)}: measured with more prefixes "
+        "than the caches hold it served 38.5 requests a second, round_robin 46.3; with few they were even"
+    )
+
+
+def _does_not_fit(inputs: PlanInput, solution: Solution) -> DoesNotFit:
     problems = [_tight(solution, number) for number in solution.tight]
     if solution.missing:
-        problems.append(_missing(asked, solution))
-    return DoesNotFit(problems, evidence=bill(asked, solution))
+        problems.append(_missing(inputs, solution))
+    return DoesNotFit(problems, evidence=_bill(inputs, solution))
 
 
 def _tight(solution: Solution, number: int) -> Problem:
-    worker, need = solution.workers[number], solution.candidate(number).need
+    worker, need = solution.workers[number], solution.candidates[number].need
     return Problem(
         f"'{worker.service}' needs at least {gib(need)}, its memory says {gib(int(worker.model.memory))}",
         f"needed: memory: {up(need, MIB) // MIB}MiB or more, or auto",
@@ -54,158 +77,121 @@ def _tight(solution: Solution, number: int) -> Problem:
     )
 
 
-def _missing(asked: PlanInput, solution: Solution) -> Problem:
-    number = max(range(len(solution.workers)), key=lambda n: (solution.candidate(n).need, solution.workers[n].service))
-    worker = solution.workers[number]
-    word = "context" if worker.model.context != "auto" and solution.candidate(number).kv.tensors else "source"
+def _missing(inputs: PlanInput, solution: Solution) -> Problem:
+    both = zip(solution.workers, solution.candidates, strict=True)
+    worker, candidate = max(both, key=lambda pair: (pair[1].need, pair[0].service))
+    key = "context" if worker.model.context != "auto" and candidate.kv.tensors else "source"
     together = "" if len(solution.workers) == 1 else f", all {len(solution.workers)} workers together"
     return Problem(
         f"'{worker.service}' needs {size(solution.missing)} more than the card has{together}",
         f"the least that serves one request at a time is {gib(solution.usable + solution.missing)}, "
-        f"usable are {gib(solution.usable)} of {asked.gpu.name}",
-        path=("models", worker.index, word),
+        f"usable are {gib(solution.usable)} of {inputs.gpu.name}",
+        path=("models", worker.index, key),
     )
 
 
-def bill(asked: PlanInput, solution: Solution) -> str:
+def _bill(inputs: PlanInput, solution: Solution) -> str:
     """The least bill, worker by worker, and the advice."""
-    rows = [f"{line.what:<24} {gib(line.bytes):>12}  {line.why}" for line in _card_lines(asked)]
-    for number, worker in enumerate(solution.workers):
-        candidate = solution.candidate(number)
-        kv = candidate.kv.driver_bytes(candidate.kv.minimum_bytes)
-        rows.append(f"{worker.service:<24} {gib(candidate.need):>12}  {candidate.said()}")
-        lines = [
-            *candidate.lines,
-            Line("kv cache, one request", kv, f"{candidate.setting.context:,} tokens x {candidate.kv.token_bytes:,} B"),
-        ]
-        rows += [f"  {line.what:<22} {gib(line.bytes):>12}  {line.why}" for line in lines if line.bytes]
-    advised = advice(asked, solution)
-    ways = (
-        "\n".join(f"  - {one.text}" for one in advised) or "  - nothing smaller of this manifest: take smaller models"
-    )
-    return "\n".join(rows) + "\nwhat would fit (each alone):\n" + ways
+    gpu = inputs.gpu
+    rows = [(gpu.name, gpu.total_bytes, gpu.origin)]
+    rows += [(line.label, -line.bytes, line.why) for line in reserved_for(inputs)]
+    for worker, candidate in zip(solution.workers, solution.candidates, strict=True):
+        kv, setting = candidate.kv, candidate.setting
+        rows.append((worker.service, candidate.need, f"{setting.measured}"))
+        rows += [(f"  {line.label}", line.bytes, line.why) for line in candidate.lines if line.bytes]
+        if least := kv.driver_bytes(kv.minimum_bytes):
+            rows.append(("  kv cache, one request", least, f"{setting.context:,} tokens x {kv.token_bytes:,} B"))
+    nothing = "nothing smaller of this manifest: take smaller models"
+    ways = [f"  - {text}" for text in [one.text for one in advice(inputs, solution)] or [nothing]]
+    table = (f"{label:<24} {gib(count):>12}  {why}" for label, count, why in rows)
+    return "\n".join([*table, "what would fit (each alone):", *ways])
 
 
-def _card_lines(asked: PlanInput) -> list[Line]:
-    gpu = asked.gpu
-    taken = [replace(line, bytes=-line.bytes) for line in reserved_for(asked)]
-    return [Line(gpu.name, gpu.total_bytes, gpu.origin), *taken]
-
-
-def advice(asked: PlanInput, solution: Solution) -> tuple[Advice, ...]:
+def advice(inputs: PlanInput, solution: Solution) -> tuple[Advice, ...]:
     """At most a handful of edits, the mildest first, every one of which fits."""
     found: list[Advice] = []
-    for candidate in _candidates(asked, solution):
+    for candidate in _candidates(inputs, solution):
         if candidate and candidate.edits not in [one.edits for one in found]:
             found.append(candidate)
-    return tuple(found[:MOST]) + _last(asked, solution)
+    return (*found[:MOST], *_last(inputs, solution))
 
 
-def _candidates(asked: PlanInput, solution: Solution) -> Iterator[Advice | None]:
-    order = sorted(
-        {w.index for w in solution.workers}, key=lambda i: (-_need_of(solution, i), asked.manifest.models[i].name)
-    )
-    yield _loosened(asked, solution)
+def _candidates(inputs: PlanInput, solution: Solution) -> Iterator[Advice | None]:
+    models = inputs.manifest.models
+    order = sorted({w.index for w in solution.workers}, key=lambda index: (-solution.need(index), models[index].name))
+    # Fixed footprints that are too small, or larger than they must be, are left to the plan.
+    fixed = [i for i, m in enumerate(models) if m.memory != "auto" and ENGINES[m.engine].PRICED]
+    yield _when_fits(inputs, tuple((("models", i, "memory"), "auto") for i in fixed))
     for index in order:
-        yield _shorter(asked, index, ())
-        yield _fewer(asked, index)
-    free = _free_graphs(asked.manifest)
-    if free:
-        yield _when_fits(asked, free)
-        for index in order:
-            yield _shorter(asked, index, free)
-
-
-def _need_of(solution: Solution, index: int) -> int:
-    return sum(solution.candidate(n).need for n, w in enumerate(solution.workers) if w.index == index)
-
-
-def _loosened(asked: PlanInput, solution: Solution) -> Advice | None:
-    """Fixed footprints that are too small, or larger than they must be, left to the plan."""
-    fixed = [i for i, m in enumerate(asked.manifest.models) if m.memory != "auto" and ENGINES[m.engine].PRICED]
-    return _when_fits(asked, tuple((("models", i, "memory"), "auto") for i in fixed)) if fixed else None
-
-
-def _free_graphs(manifest: Manifest) -> tuple[tuple[KeyPath, Any], ...]:
-    return tuple(
-        (("models", i, "graphs"), "auto") for i, m in enumerate(manifest.models) if m.graphs in ("full", "small")
+        yield _shorter(inputs, index, ())
+        yield _fewer(inputs, index)
+    graphs: Edits = tuple(
+        (("models", i, "graphs"), "auto") for i, m in enumerate(models) if m.graphs in ("full", "small")
     )
+    yield _when_fits(inputs, graphs)
+    for index in order if graphs else ():
+        yield _shorter(inputs, index, graphs)
 
 
-def _shorter(asked: PlanInput, index: int, also: tuple[tuple[KeyPath, Any], ...]) -> Advice | None:
+def _shorter(inputs: PlanInput, index: int, also: Edits) -> Advice | None:
     """The longest context of one model that fits, in steps of 256 tokens."""
-    context = asked.manifest.models[index].context
-    if context == "auto" or context <= SHORTEST:
+    context = inputs.manifest.models[index].context
+    if context == "auto":
         return None
-    path: KeyPath = ("models", index, "context")
-    tried = _largest(
-        SHORTEST // CONTEXT_STEP,
-        (context - 1) // CONTEXT_STEP,
-        lambda n: _fits(asked, (*also, (path, n * CONTEXT_STEP))),
+
+    def edits(steps: int) -> Edits:
+        return (*also, (("models", index, "context"), steps * CONTEXT_STEP))
+
+    return _largest(inputs, edits, SHORTEST // CONTEXT_STEP, (context - 1) // CONTEXT_STEP)
+
+
+def _fewer(inputs: PlanInput, index: int) -> Advice | None:
+    requests = inputs.manifest.models[index].requests
+    return (
+        None
+        if requests == "auto"
+        else _largest(inputs, lambda n: ((("models", index, "requests"), n),), 1, requests - 1)
     )
-    return _said((*also, (path, tried * CONTEXT_STEP)), asked) if tried else None
 
 
-def _fewer(asked: PlanInput, index: int) -> Advice | None:
-    requests = asked.manifest.models[index].requests
-    if requests == "auto" or requests <= 1:
-        return None
-    path: KeyPath = ("models", index, "requests")
-    tried = _largest(1, requests - 1, lambda n: _fits(asked, ((path, n),)))
-    return _said(((path, tried),), asked) if tried else None
-
-
-def _when_fits(asked: PlanInput, edits: tuple[tuple[KeyPath, Any], ...]) -> Advice | None:
-    return _said(edits, asked) if _fits(asked, edits) else None
-
-
-def _largest(low: int, high: int, fits: Callable[[int], bool]) -> int | None:
-    """The largest n in low..high that fits; fitting must be monotone. None when not even `low` does."""
-    if high < low or not fits(low):
-        return None
-    while low < high:
+def _largest(inputs: PlanInput, edits: Callable[[int], Edits], low: int, high: int) -> Advice | None:
+    """The edits of the largest n in low..high that fit; fitting must be monotone. None when not even `low` does."""
+    best = _when_fits(inputs, edits(low)) if low <= high else None
+    while best and low < high:
         middle = (low + high + 1) // 2
-        low, high = (middle, high) if fits(middle) else (low, middle - 1)
-    return low
+        tried = _when_fits(inputs, edits(middle))
+        best, low, high = (tried, middle, high) if tried else (best, low, middle - 1)
+    return best
 
 
-def _fits(asked: PlanInput, edits: tuple[tuple[KeyPath, Any], ...]) -> bool:
-    return solve(replace(asked, manifest=edit(asked.manifest, edits))).fits
+def _when_fits(inputs: PlanInput, edits: Edits) -> Advice | None:
+    """The edits as advice, None when there are none or when the manifest does not fit with them."""
+    if not edits or not solve(edited(inputs, edits)).fits:
+        return None
+    models = inputs.manifest.models
+    return Advice(edits, " and ".join(f"{dotted(path)}: {v} ('{models[int(path[1])].name}')" for path, v in edits))
 
 
-def _said(edits: tuple[tuple[KeyPath, Any], ...], asked: PlanInput) -> Advice:
-    words = [f"{dotted(path)}: {value} ('{asked.manifest.models[int(path[1])].name}')" for path, value in edits]
-    return Advice(edits, " and ".join(words))
-
-
-def edit(manifest: Manifest, edits: tuple[tuple[KeyPath, Any], ...]) -> Manifest:
-    """The manifest with some words of some models changed. Paths are ("models", index, word)."""
+def edited(inputs: PlanInput, edits: Edits) -> PlanInput:
+    """The manifest with some keys of some models changed. Paths are ("models", index, key)."""
     changed: dict[int, dict[str, Any]] = {}
-    for (_, index, word), value in edits:
-        changed.setdefault(int(index), {})[str(word)] = value
-    models = tuple(m.model_copy(update=changed.get(i, {})) for i, m in enumerate(manifest.models))
-    return manifest.model_copy(update={"models": models})
+    for (_, index, key), value in edits:
+        changed.setdefault(int(index), {})[str(key)] = value
+    return inputs.with_models(m.model_copy(update=changed.get(i, {})) for i, m in enumerate(inputs.manifest.models))
 
 
-def _folded(family: Family) -> Advice:
-    names = " and ".join(f"'{other.name}'" for other in family.others)
-    return Advice((), f"{names} as LoRA adapters of '{family.base.name}', if they are fine-tunes of one base")
-
-
-def _last(asked: PlanInput, solution: Solution) -> tuple[Advice, ...]:
+def _last(inputs: PlanInput, solution: Solution) -> Iterator[Advice]:
     """Models of equal shapes as adapters of one, leaving a model out, and the card that would hold all."""
-    found = [_folded(family) for family in families(asked) if solve(replace(asked, manifest=family.folded)).fits]
-    models = asked.manifest.models
-    if len(models) > 1:
-        for index in sorted(range(len(models)), key=lambda i: (_need_of(solution, i), models[i].name)):
-            rest = asked.manifest.model_copy(update={"models": models[:index] + models[index + 1 :]})
-            if solve(replace(asked, manifest=rest)).fits:
-                found.append(Advice((), f"without '{models[index].name}'"))
-                break
+    for family in alternatives.families(inputs):
+        if solve(family.folded).fits:
+            names = " and ".join(f"'{other.name}'" for other in family.others)
+            yield Advice((), f"{names} as LoRA adapters of '{family.base.name}', if they are fine-tunes of one base")
+    models = inputs.manifest.models
+    for index in sorted(range(len(models)), key=lambda i: (solution.need(i), models[i].name)):
+        if len(models) > 1 and solve(inputs.with_models(models[:index] + models[index + 1 :])).fits:
+            yield Advice((), f"without '{models[index].name}'")
+            break
     if solution.missing:
-        card = up(asked.gpu.total_bytes + solution.missing, MIB)
-        held = asked.gpu.total_bytes - asked.gpu.free_bytes
-        found.append(
-            Advice((), f"{size(solution.missing)} more of the card" if held else f"a card of {gib(card)} or more")
-        )
-    return tuple(found)
+        card = up(inputs.gpu.total_bytes + solution.missing, MIB)
+        used = inputs.gpu.total_bytes - inputs.gpu.free_bytes
+        yield Advice((), f"{size(solution.missing)} more of the card" if used else f"a card of {gib(card)} or more")

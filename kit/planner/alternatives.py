@@ -1,8 +1,8 @@
-"""Other ways to serve the same names: as adapters of one base, or swapped in when they are asked. Pure.
+"""Other ways to serve the same models: as adapters of one base, or swapped in on request. Pure.
 
 Theory. Models of one architecture and equal sizes may be fine-tunes of one base; each is then the base and a small
-difference, and a LoRA adapter is such a difference. What that would save is not estimated: the manifest is written
-anew, with adapters, and solved like any other.
+difference, and a LoRA adapter is such a difference. What that would save is not estimated: the manifest is
+rewritten with adapters and solved like any other.
 
 A model that is kept takes its part of the card all the time; a model that is swapped takes the whole card's time
 whenever it comes back, while its weights are read. So there is a number of returns an hour below which swapping costs
@@ -12,14 +12,14 @@ the card less. How long a return takes cannot be known before: the rate is what 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from kit.facts.facts import Facts
-from kit.manifest.model import Adapter, Manifest, Model
-from kit.memory.bill import Plan
+from kit.manifest.model import Adapter, Model
+from kit.memory.bill import Plan, bytes_of
 from kit.memory.candidates import Candidate
 from kit.memory.lora import DEFAULT_RANK
-from kit.planner.plan import Solution, solve
+from kit.planner.plan import solve
 from kit.planner.workers import PlanInput
 from kit.units import gib, size
 
@@ -29,12 +29,13 @@ SWAP_BYTES_PER_SECOND = 0.55e9  # models of 5 to 6 GB came back in 5 to 15 s: th
 @dataclass(frozen=True)
 class Family:
     """Models that may share a base: `base` stays whole, `others` could be its adapters. `saving` bytes, without KV
-    caches; `folded` is the manifest so written."""
+    caches; `folded` is the plan's input
+    so written."""
 
     base: Model
     others: tuple[Model, ...]
     facts: Facts
-    folded: Manifest
+    folded: PlanInput
     saving: int
 
 
@@ -50,45 +51,44 @@ class Swap:
     returns: float
 
 
-def families(asked: PlanInput) -> tuple[Family, ...]:
+def families(inputs: PlanInput) -> tuple[Family, ...]:
     """Every group of vLLM models of equal shapes, and what folding it saves."""
-    found = [_family(asked, group) for group in _groups(asked)]
+    found = [_family(inputs, group) for group in _groups(inputs)]
     return tuple(family for family in found if family.saving > 0)
 
 
-def fold_all(asked: PlanInput) -> PlanInput:
+def fold_all(inputs: PlanInput) -> PlanInput:
     """The manifest with every family folded."""
-    for family in families(asked):
-        asked = replace(asked, manifest=fold(asked.manifest, family.base, family.others))
-    return asked
+    for family in families(inputs):
+        inputs = fold(inputs, family.base, family.others)
+    return inputs
 
 
-def fold(manifest: Manifest, base: Model, others: Sequence[Model]) -> Manifest:
+def fold(inputs: PlanInput, base: Model, others: Sequence[Model]) -> PlanInput:
     """The manifest with `others` as adapters of `base`, and their adapters too."""
     names = {other.name for other in others}
-    taken = tuple(a for other in others for a in (Adapter(name=other.name, source=other.source), *other.adapters))
-    models = [
-        model.model_copy(update={"adapters": (*model.adapters, *taken)}) if model.name == base.name else model
-        for model in manifest.models
+    more = tuple(a for other in others for a in (Adapter(name=other.name, source=other.source), *other.adapters))
+    return inputs.with_models(
+        model.model_copy(update={"adapters": (*model.adapters, *more)}) if model.name == base.name else model
+        for model in inputs.manifest.models
         if model.name not in names
-    ]
-    return manifest.model_copy(update={"models": tuple(models)})
+    )
 
 
-def swaps(asked: PlanInput) -> tuple[Swap, ...]:
+def swaps(inputs: PlanInput) -> tuple[Swap, ...]:
     """Every model of vLLM's, in the manifest's order; other engines swap by themselves."""
-    solution = solve(asked)
-    standing = [(worker, solution.candidate(number)) for number, worker in enumerate(solution.workers)]
+    solution = solve(inputs)
+    both = list(zip(solution.workers, solution.candidates, strict=True))
     return tuple(
-        _swap(model.name, [candidate for worker, candidate in standing if worker.index == index], solution.usable)
-        for index, model in enumerate(asked.manifest.models)
+        _swap(model.name, [candidate for worker, candidate in both if worker.index == index], solution.usable)
+        for index, model in enumerate(inputs.manifest.models)
         if model.engine == "vllm"
     )
 
 
-def remarks(asked: PlanInput, made: Plan) -> tuple[str, ...]:
+def remarks(inputs: PlanInput, made: Plan) -> tuple[str, ...]:
     """What `plan` says of both."""
-    return (*(said(family) for family in families(asked)), *_of_swaps(asked, made))
+    return (*(said(family) for family in families(inputs)), *_of_swaps(inputs, made))
 
 
 def said(family: Family) -> str:
@@ -102,11 +102,11 @@ def said(family: Family) -> str:
     )
 
 
-def _groups(asked: PlanInput) -> list[list[Model]]:
+def _groups(inputs: PlanInput) -> list[list[Model]]:
     """Models that one worker could serve: equal shapes, image and arguments; one that has adapters comes first."""
     groups: dict[object, list[Model]] = {}
-    for model in asked.manifest.models:
-        facts = asked.facts.get(model.source)
+    for model in inputs.manifest.models:
+        facts = inputs.facts.get(model.source)
         if facts and model.engine == "vllm" and model.task == "generate":
             groups.setdefault((_shape(facts), model.image, model.args), []).append(model)
     alike = [sorted(group, key=lambda model: not model.adapters) for group in groups.values()]
@@ -120,40 +120,35 @@ def _shape(facts: Facts) -> tuple[object, ...]:
     )  # fmt: skip
 
 
-def _family(asked: PlanInput, group: Sequence[Model]) -> Family:
+def _family(inputs: PlanInput, group: Sequence[Model]) -> Family:
     base, *others = group
-    folded = fold(asked.manifest, base, others)
-    saving = _rest(solve(asked)) - _rest(solve(replace(asked, manifest=folded)))
-    return Family(base, tuple(others), asked.facts[base.source], folded, saving)
-
-
-def _rest(solution: Solution) -> int:
-    return sum(solution.candidate(number).rest for number in range(len(solution.workers)))
+    folded = fold(inputs, base, others)
+    before, after = (sum(candidate.rest for candidate in solve(one).candidates) for one in (inputs, folded))
+    return Family(base, tuple(others), inputs.facts[base.source], folded, before - after)
 
 
 def _swap(name: str, candidates: Sequence[Candidate], usable: int) -> Swap:
     total = sum(candidate.need for candidate in candidates)
-    weights = sum(line.bytes for candidate in candidates for line in candidate.lines if line.what == "weights")
+    weights = sum(bytes_of(candidate.lines, "weights") for candidate in candidates)
     seconds = max(weights / SWAP_BYTES_PER_SECOND, 1.0)
     return Swap(name, total, total / usable, seconds, total / usable * 3600 / seconds)
 
 
-def _of_swaps(asked: PlanInput, made: Plan) -> tuple[str, ...]:
-    """Only where something was given up, and doing without one model would give it back: the smallest such."""
-    if len(made.manifest.models) < 2 or not any(share.gave_up for share in made.shares):
+def _of_swaps(inputs: PlanInput, made: Plan) -> tuple[str, ...]:
+    """Only where something was degraded, and nothing would be without one model: the smallest such."""
+    if len(made.manifest.models) < 2 or not any(share.degraded for share in made.shares):
         return ()
-    enough = [swap for swap in swaps(asked) if _gives_back(asked, swap.name)]
-    if not enough:
+    enough = [swap for swap in swaps(inputs) if _restores(inputs, swap.name)]
+    least = min(enough, key=lambda swap: (swap.bytes, swap.name), default=None)
+    if least is None:
         return ()
-    least = min(enough, key=lambda swap: (swap.bytes, swap.name))
     return (
-        f"without '{least.name}' ({gib(least.bytes)}) nothing would have to be given up; swapped in when it is asked "
+        f"without '{least.name}' ({gib(least.bytes)}) nothing would be degraded; swapped in on request "
         f"(engine: ollama) it takes about {least.seconds:.0f} s each time, and costs the card less than kept if it "
         f"comes back fewer than {least.returns:,.0f} times an hour",
     )
 
 
-def _gives_back(asked: PlanInput, name: str) -> bool:
-    rest = tuple(model for model in asked.manifest.models if model.name != name)
-    alone = solve(replace(asked, manifest=asked.manifest.model_copy(update={"models": rest})))
+def _restores(inputs: PlanInput, name: str) -> bool:
+    alone = solve(inputs.with_models(model for model in inputs.manifest.models if model.name != name))
     return alone.fits and not any(alone.chosen)

@@ -1,19 +1,19 @@
-"""What a manifest's names cost by the hour: a card each, cards shared, one base with adapters. Pure.
+"""What a manifest's models cost by the hour: a card each, cards shared, one base with adapters. Pure.
 
 Every row is planned, not guessed: its cards are those on which the planner finds room. Models are put on cards the
 largest first, each on the first card where it fits beside the others, so a row may need a card less than is found.
-Replicas are copies that somebody wanted: where every model has a card of its own, so has each of them.
+Where every model has a card of its own, so has each of its replicas.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from kit.manifest.model import Manifest, Model
+from kit.manifest.model import Model
 from kit.memory.lora import DEFAULT_RANK
 from kit.planner.alternatives import Swap, families, fold_all, swaps
-from kit.planner.plan import Solution, solve
+from kit.planner.plan import solve
 from kit.planner.workers import PlanInput
 
 HOURS = 730  # in a month: 365 x 24 / 12
@@ -50,70 +50,58 @@ class Cost:
     swaps: tuple[Swap, ...]
 
 
-def cost(asked: PlanInput, price: float) -> Cost:
-    """All rows for `asked`. Raises what `solve` raises."""
-    whole = replace(asked, manifest=unfolded(asked.manifest))
+def cost(inputs: PlanInput, price: float) -> Cost:
+    """All rows for `inputs`. Raises what `solve` raises."""
+    whole = unfolded(inputs)
     names = tuple(model.name for model in whole.manifest.models)
-    return Cost(price, names, tuple(_setups(asked, whole)), swaps(asked) if len(asked.manifest.models) > 1 else ())
+    return Cost(price, names, tuple(_setups(inputs, whole)), swaps(inputs) if len(inputs.manifest.models) > 1 else ())
 
 
-def unfolded(manifest: Manifest) -> Manifest:
+def unfolded(inputs: PlanInput) -> PlanInput:
     """The manifest with every adapter merged into a model of its own: its base's shapes under its own name."""
-    names = ((model, name) for model in manifest.models for name in (model.name, *(a.name for a in model.adapters)))
-    models = tuple(model.model_copy(update={"name": name, "adapters": ()}) for model, name in names)
-    return manifest.model_copy(update={"models": models})
+    models = inputs.manifest.models
+    names = ((model, name) for model in models for name in (model.name, *(a.name for a in model.adapters)))
+    return inputs.with_models(model.model_copy(update={"name": name, "adapters": ()}) for model, name in names)
 
 
-def _setups(asked: PlanInput, whole: PlanInput) -> Iterable[ServingOption]:
+def _setups(inputs: PlanInput, whole: PlanInput) -> Iterable[ServingOption]:
     yield _each(whole)
-    yield _shared("cards shared", whole, "")
-    if any(model.adapters for model in asked.manifest.models):
-        yield _shared("one base, adapters", asked, "")
-    elif families(asked):
+    yield _shared("cards shared", whole)
+    if any(model.adapters for model in inputs.manifest.models):
+        yield _shared("one base, adapters", inputs)
+    elif families(inputs):
         note = f"if they are fine-tunes of one base, as LoRA adapters of rank {DEFAULT_RANK}"
-        yield _shared("one base, adapters", fold_all(asked), note)
+        yield _shared("one base, adapters", fold_all(inputs), note)
 
 
-def _each(asked: PlanInput) -> ServingOption:
+def _each(inputs: PlanInput) -> ServingOption:
     """A card for every worker."""
-    alone = [(model, solve(_only(asked, (_one(model),)))) for model in asked.manifest.models]
-    needs = sum(_need(solution) * model.replicas for model, solution in alone)
-    too_large = [model.name for model, solution in alone if not solution.fits]
-    cards = None if too_large else sum(model.replicas for model in asked.manifest.models)
+    models = inputs.manifest.models
+    alone = [solve(inputs.with_models([model.model_copy(update={"replicas": 1})])) for model in models]
+    needs = sum(solution.need() * model.replicas for model, solution in zip(models, alone, strict=True))
+    too_large = [model.name for model, solution in zip(models, alone, strict=True) if not solution.fits]
+    cards = None if too_large else sum(model.replicas for model in models)
     note = f"{', '.join(too_large)}: too large for the card" if too_large else ""
-    return ServingOption("a card each", cards, needs, asked.gpu.total_bytes, note)
+    return ServingOption("a card each", cards, needs, inputs.gpu.total_bytes, note)
 
 
-def _shared(name: str, asked: PlanInput, note: str) -> ServingOption:
-    cards = packed(asked)
-    needs = sum(_need(solve(_only(asked, (model,)))) for model in asked.manifest.models)
-    return ServingOption(
-        name, len(cards) if cards else None, needs, asked.gpu.total_bytes, note if cards else "does not fit"
-    )
+def _shared(name: str, inputs: PlanInput, note: str = "") -> ServingOption:
+    cards, needs = len(packed(inputs)) or None, sum(_needs(inputs).values())
+    return ServingOption(name, cards, needs, inputs.gpu.total_bytes, note if cards else "does not fit")
 
 
-def packed(asked: PlanInput) -> tuple[tuple[str, ...], ...]:
+def packed(inputs: PlanInput) -> tuple[tuple[str, ...], ...]:
     """The names on each card; () when some model fits on none."""
-    needs = {model.name: _need(solve(_only(asked, (model,)))) for model in asked.manifest.models}
-    cards: list[tuple[Model, ...]] = []
-    for model in sorted(asked.manifest.models, key=lambda model: (-needs[model.name], model.name)):
-        place = next((n for n, card in enumerate(cards) if solve(_only(asked, (*card, model))).fits), None)
-        if place is not None:
-            cards[place] = (*cards[place], model)
-        elif solve(_only(asked, (model,))).fits:
-            cards.append((model,))
-        else:
+    needs = _needs(inputs)
+    cards: list[list[Model]] = [[] for _ in inputs.manifest.models]
+    for model in sorted(inputs.manifest.models, key=lambda model: (-needs[model.name], model.name)):
+        card = next((card for card in cards if solve(inputs.with_models([*card, model])).fits), None)
+        if card is None:
             return ()
-    return tuple(tuple(model.name for model in card) for card in cards)
+        card.append(model)
+    return tuple(tuple(model.name for model in card) for card in cards if card)
 
 
-def _only(asked: PlanInput, models: tuple[Model, ...]) -> PlanInput:
-    return replace(asked, manifest=asked.manifest.model_copy(update={"models": models}))
-
-
-def _one(model: Model) -> Model:
-    return model.model_copy(update={"replicas": 1})
-
-
-def _need(solution: Solution) -> int:
-    return sum(solution.candidate(number).need for number in range(len(solution.workers)))
+def _needs(inputs: PlanInput) -> dict[str, int]:
+    """What the workers of each model need at least."""
+    return {model.name: solve(inputs.with_models([model])).need() for model in inputs.manifest.models}

@@ -1,25 +1,30 @@
 """monogpu.lock.yaml: what `calibrate` measured, and whether it still holds. Pure.
 
 A locked worker is priced by its measurement instead of by formulas. A measurement holds for one card, driver, image and
-set of flags; a lock from another is refused, never used a little.
+set of flags; a lock from another is refused as a whole.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from typing import Annotated, Any
 
 import yaml
+from pydantic import Field, TypeAdapter, ValidationError
 
-from kit.errors import ManifestError, Problem
+from kit.errors import ManifestError, Problem, dotted
+from kit.files import VERSION
 from kit.gpu import Gpu
-from kit.manifest.yaml_document import Document, load
-from kit.memory.worker import Measured
+from kit.manifest.yaml_document import load
+from kit.memory.flags import read_flags
+from kit.memory.worker import Measured, MeasuredSettings, WorkerSettings, capture_sizes
 from kit.units import gib
 
-HEAD = "# Written by `monogpu-kit calibrate`: what each worker really takes. Remove the file, and `plan` forgets it.\n"
+HEAD = "# Written by `monogpu-kit calibrate`: what each worker really takes. Without this file `plan` uses formulas.\n"
 AGAIN = "`monogpu-kit calibrate` measures again; or remove monogpu.lock.yaml"
+Bytes = Annotated[int, Field(ge=0)]
 
 
 @dataclass(frozen=True)
@@ -34,23 +39,29 @@ class CardIdentity:
 
 
 @dataclass(frozen=True)
-class Locked:
-    """One worker, measured alone. `setting` is its candidate in words; `rest_bytes` and `loaded_bytes` are the driver's
-    figures for its processes once started and after a burst of load, KV cache included; `kv_driver_bytes` is that
-    cache as allocated. What the log did not say is None."""
+class WorkerIdentity:
+    """What a worker is run as: compared with what was measured."""
 
     image: str
-    digest: str | None
-    vllm: str | None
     source: str
-    revision: str | None
-    setting: str
     args: tuple[str, ...]
     adapters: tuple[str, ...]
-    kv_driver_bytes: int
-    context_bytes: int
-    rest_bytes: int
-    loaded_bytes: int | None
+
+
+@dataclass(frozen=True)
+class Locked(WorkerIdentity):
+    """One worker, measured alone. `rest_bytes` and `loaded_bytes` are the driver's figures for its processes once
+    started and after a burst of load, KV cache included; `kv_driver_bytes` is that cache as allocated. What the log did
+    not say is None."""
+
+    digest: str | None
+    vllm: str | None
+    revision: str | None
+    settings: MeasuredSettings
+    kv_driver_bytes: Bytes
+    context_bytes: Bytes
+    rest_bytes: Bytes
+    loaded_bytes: Bytes | None
     kv_tokens: int | None
     weights_gib: float | None
     graphs_gib: float | None
@@ -69,101 +80,93 @@ class Lock:
     workers: Mapping[str, Locked]
 
 
+_FILE = TypeAdapter(Lock)
+# How a lock without a version kept a worker's settings.
+_NUMBER = r"([0-9]{1,9})"
+_SENTENCE = re.compile(
+    rf"{_NUMBER} requests of {_NUMBER} tokens, (?:{_NUMBER} graphs for batches of up to {_NUMBER}|no graphs)"
+)
+
+
 def card_of(gpu: Gpu) -> CardIdentity:
     return CardIdentity(gpu.name, gpu.uuid, gpu.total_bytes, gpu.driver, gpu.compute_capability)
 
 
 def to_text(lock: Lock) -> str:
     """The file's text."""
-    workers = {name: _plain(asdict(worker)) for name, worker in lock.workers.items()}
-    data = {"card": asdict(lock.card), "workers": workers}
+    data = {"version": VERSION, **_FILE.dump_python(lock, mode="json")}
     return HEAD + yaml.safe_dump(data, sort_keys=False, width=100)
-
-
-def _plain(data: dict[str, Any]) -> dict[str, Any]:
-    return {key: list(value) if isinstance(value, tuple) else value for key, value in data.items()}
 
 
 def from_text(text: str, file: str) -> Lock:
     """The file's text -> Lock. Raises ManifestError at the line that is wrong."""
     document = load(text, file).sound()
-    data = document.data
+    data = document.data if isinstance(document.data, dict) else {}
+    if data.get("version", VERSION) != VERSION:
+        what = f"its version is {data['version']}, and this monogpu-kit reads {VERSION}"
+        raise ManifestError(Problem(what, AGAIN, path=("version",), mark=document.mark(("version",))))
+    workers = data.get("workers")
+    if isinstance(workers, dict):
+        data = {**data, "workers": {name: _converted(worker) for name, worker in workers.items()}}
     try:
-        card = CardIdentity(**data["card"])
-        workers = {name: _locked(entry) for name, entry in data["workers"].items()}
-    except (TypeError, KeyError, AttributeError) as error:
-        raise ManifestError(_broken(document, error)) from None
-    return Lock(card, workers)
+        return _FILE.validate_python(data)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        what = f"not a lock that calibrate wrote ({dotted(first['loc'])}: {first['msg']})"
+        raise ManifestError(Problem(what, AGAIN, mark=document.mark(first["loc"]))) from None
 
 
-def _locked(entry: Mapping[str, Any]) -> Locked:
-    worker = Locked(**{**entry, "args": tuple(entry["args"]), "adapters": tuple(entry["adapters"])})
-    numbers = (worker.kv_driver_bytes, worker.context_bytes, worker.rest_bytes)
-    if not all(isinstance(number, int) and number >= 0 for number in numbers):
-        raise TypeError("bytes must be whole numbers")
-    return worker
-
-
-def _broken(document: Document, error: Exception) -> Problem:
-    return Problem(f"not a lock that calibrate wrote ({error})", AGAIN, mark=document.mark(()))
-
-
-@dataclass(frozen=True)
-class WorkerIdentity:
-    """What a worker will be run as: compared with what was measured."""
-
-    image: str
-    source: str
-    args: tuple[str, ...]
-    adapters: tuple[str, ...]
+def _converted(worker: Any) -> Any:
+    """A worker of a lock without a version: its sentence as settings. Any other worker stays as it is."""
+    match = _SENTENCE.fullmatch(str(worker.get("setting"))) if isinstance(worker, dict) else None
+    if not match:
+        return worker
+    requests, context, count, top = (int(number or 0) for number in match.groups())
+    sizes = capture_sizes(WorkerSettings(context, requests, batched_tokens=top)) if top else ()
+    args = worker["args"] if isinstance(worker.get("args"), list) else []
+    settings = MeasuredSettings(requests, context, sizes, read_flags(tuple(map(str, args))).kv_dtype)
+    return {**worker, "settings": settings} if len(sizes) == count else worker
 
 
 def measured(lock: Lock, gpu: Gpu, wanted: Mapping[str, WorkerIdentity]) -> dict[str, Measured]:
     """Service -> what the plan may use. Workers that were never measured are left to the formulas. Raises
     ManifestError for a lock of another card or driver, and for a worker measured with another image or flags."""
-    problems = list(_other_card(lock.card, gpu))
-    for service, want in wanted.items():
-        if service in lock.workers:
-            problems += _other_worker(service, lock.workers[service], want)
+    known = {service: lock.workers[service] for service in wanted if service in lock.workers}
+    problems = [*_other_card(lock.card, gpu)]
+    for service, worker in known.items():
+        problems += other_worker(service, worker, wanted[service])
     if problems:
         raise ManifestError(problems)
-    known = {service: lock.workers[service] for service in wanted if service in lock.workers}
     return {service: _measured(worker, lock.card) for service, worker in known.items()}
 
 
 def _measured(worker: Locked, card: CardIdentity) -> Measured:
     engine = f"vLLM {worker.vllm}" if worker.vllm else worker.image
     return Measured(
-        setting=worker.setting,
+        settings=worker.settings,
         rest_bytes=worker.footprint,
         context_bytes=min(worker.context_bytes, worker.footprint),
         why=f"measured on {card.name}, {engine}, under load" if worker.loaded_bytes else f"measured on {card.name}",
     )
 
 
-def _other_card(card: CardIdentity, gpu: Gpu) -> list[Problem]:
+def _other_card(card: CardIdentity, gpu: Gpu) -> Iterator[Problem]:
+    said = "monogpu.lock.yaml was measured"
     if gpu.kind == "host":
-        return [Problem("monogpu.lock.yaml was measured on a card, and this manifest serves on the CPU", AGAIN)]
-    if (card.name, card.total_bytes) != (gpu.name, gpu.total_bytes):
+        yield Problem(f"{said} on a card, and this manifest serves on the CPU", AGAIN)
+    elif (card.name, card.total_bytes) != (gpu.name, gpu.total_bytes):
         here = f"{gpu.name} with {gib(gpu.total_bytes)}"
-        what = (
-            f"monogpu.lock.yaml was measured on {card.name} with {gib(card.total_bytes)}, and this plan is for {here}"
-        )
-        return [Problem(what, AGAIN)]
-    if card.driver and gpu.driver and card.driver != gpu.driver:
-        return [Problem(f"monogpu.lock.yaml was measured with driver {card.driver}, and this is {gpu.driver}", AGAIN)]
-    return []
+        yield Problem(f"{said} on {card.name} with {gib(card.total_bytes)}, and this plan is for {here}", AGAIN)
+    elif card.driver and gpu.driver and card.driver != gpu.driver:
+        yield Problem(f"{said} with driver {card.driver}, and this is {gpu.driver}", AGAIN)
 
 
-def _other_worker(service: str, worker: Locked, want: WorkerIdentity) -> list[Problem]:
-    found = []
-    for word in ("image", "source", "args", "adapters"):
-        was, now = getattr(worker, word), getattr(want, word)
+def other_worker(service: str, worker: Locked, wanted: WorkerIdentity) -> Iterator[Problem]:
+    """What a worker is run with now, where it was measured with something else."""
+    for key in (field.name for field in fields(WorkerIdentity)):
+        was, now = getattr(worker, key), getattr(wanted, key)
         if was != now:
-            found.append(
-                Problem(f"'{service}' was measured with {word} {_said(was)}, and now says {_said(now)}", AGAIN)
-            )
-    return found
+            yield Problem(f"'{service}' was measured with {key} {_said(was)}, and now says {_said(now)}", AGAIN)
 
 
 def _said(value: str | tuple[str, ...]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from kit.engines import ENGINES, none_for
@@ -11,15 +11,9 @@ from kit.facts.facts import AdapterFacts, Facts
 from kit.gpu import Gpu
 from kit.manifest.model import Manifest, Model
 from kit.memory.bill import Line
-from kit.memory.candidates import (
-    Candidate,
-    Worker,
-    WorkerRequest,
-)
+from kit.memory.candidates import Candidate, Worker, WorkerRequest
 from kit.memory.flags import read_flags
 from kit.memory.worker import Measured
-
-EXACT = ("weights", "sampler")
 
 
 @dataclass(frozen=True)
@@ -34,32 +28,32 @@ class PlanInput:
     locks: Mapping[str, Measured] = field(default_factory=dict)
     images: Mapping[str, str] = field(default_factory=dict)
 
+    def with_models(self, models: Iterable[Model]) -> PlanInput:
+        """The same with other models in the manifest."""
+        return replace(self, manifest=self.manifest.model_copy(update={"models": tuple(models)}))
 
-def workers_of(asked: PlanInput) -> tuple[Worker, ...]:
+
+def workers_of(inputs: PlanInput) -> tuple[Worker, ...]:
     """One worker a replica, in the manifest's order. Raises ManifestError with every value no card could serve."""
     problems: list[Problem] = []
     made: list[Worker] = []
-    for index, model in enumerate(asked.manifest.models):
-        if model.engine not in ENGINES:
-            problems.append(none_for(index, model))
-            continue
-        facts = asked.facts[model.source] if ENGINES[model.engine].PRICED else None
-        found = _impossible(index, model, facts) if facts else []
+    for index, model in enumerate(inputs.manifest.models):
+        priced = model.engine in ENGINES and ENGINES[model.engine].PRICED
+        facts = inputs.facts[model.source] if priced else None
+        found = list(_impossible(index, model, facts))
         problems += found
-        if found:
-            continue
-        made += _replicas(asked, index, model, facts)
+        made += [] if found else _replicas(inputs, index, model, facts)
     if problems:
         raise ManifestError(problems)
     return tuple(made)
 
 
-def _replicas(asked: PlanInput, index: int, model: Model, facts: Facts | None) -> list[Worker]:
-    rank = max((asked.adapters[a.source].rank for a in model.adapters if a.source in asked.adapters), default=16)
-    image = asked.images.get(model.name, "")
-    made = ENGINES[model.engine].price(WorkerRequest(model, facts, asked.gpu, image, rank if model.adapters else 0))
+def _replicas(inputs: PlanInput, index: int, model: Model, facts: Facts | None) -> list[Worker]:
+    rank = max((inputs.adapters[a.source].rank for a in model.adapters if a.source in inputs.adapters), default=16)
+    image = inputs.images.get(model.name, "")
+    made = ENGINES[model.engine].price(WorkerRequest(model, facts, inputs.gpu, image, rank if model.adapters else 0))
     return [
-        Worker(name, index, n, model, facts, _locked(made, asked.locks.get(name), index))
+        Worker(name, index, n, model, facts, _locked(made, inputs.locks.get(name), index))
         for n, name in enumerate(services_of(model))
     ]
 
@@ -75,11 +69,11 @@ def _locked(made: tuple[Candidate, ...], lock: Measured | None, index: int) -> t
     if lock is None:
         return made
     for candidate in made:
-        if candidate.said() == lock.setting:
+        if candidate.setting.measured == lock.settings:
             return (replace(candidate, lines=_measured_lines(candidate, lock)),)
     raise ManifestError(
         Problem(
-            f"monogpu.lock.yaml was measured with {lock.setting}, and the manifest says {made[0].said()}",
+            f"monogpu.lock.yaml was measured with {lock.settings}, and the manifest says {made[0].setting.measured}",
             "`monogpu-kit calibrate` measures again; or remove monogpu.lock.yaml",
             path=("models", index),
         )
@@ -88,38 +82,35 @@ def _locked(made: tuple[Candidate, ...], lock: Measured | None, index: int) -> t
 
 def _measured_lines(candidate: Candidate, lock: Measured) -> tuple[Line, ...]:
     context = Line("context", lock.context_bytes, "one CUDA context; part of what was measured")
-    exact = [line for line in candidate.lines if line.what in EXACT]
+    exact = [line for line in candidate.lines if line.kind in ("weights", "sampler")]
     rest = lock.rest_bytes - lock.context_bytes - sum(line.bytes for line in exact)
     if rest < 0:
         return (Line("measured", lock.rest_bytes - lock.context_bytes, lock.why), context)
-    return (*exact, Line("measured rest", rest, lock.why), context)
+    return (*exact, Line("measured_rest", rest, lock.why), context)
 
 
-def _impossible(index: int, model: Model, facts: Facts) -> list[Problem]:
-    """What no memory fixes: a context beyond the model's own, a task it cannot do."""
-    found: list[Problem] = []
+def _impossible(index: int, model: Model, facts: Facts | None) -> Iterator[Problem]:
+    """What no memory fixes: an engine that does not exist, a context beyond the model's own, weights or flags that
+    cannot be priced."""
+    if model.engine not in ENGINES:
+        yield none_for(index, model)
+    if facts is None:
+        return
     if model.context != "auto" and facts.max_position and model.context > facts.max_position:
-        found.append(
-            Problem(
-                f"'{model.name}' takes at most {facts.max_position} tokens, asked for {model.context}",
-                f"needed: context {facts.max_position} or less (its config.json says max_position_embeddings)",
-                path=("models", index, "context"),
-            )
+        yield Problem(
+            f"'{model.name}' takes at most {facts.max_position} tokens, its context is {model.context}",
+            f"needed: context {facts.max_position} or less (its config.json says max_position_embeddings)",
+            path=("models", index, "context"),
         )
     if read_flags(model.args).speculative is not None:
-        found.append(
-            Problem(
-                f"'{model.name}' asks for speculative decoding, whose draft model no bill here knows",
-                "needed: leave --speculative-config out",
-                path=("models", index, "args"),
-            )
+        yield Problem(
+            f"'{model.name}' uses speculative decoding, whose draft model cannot be priced",
+            "needed: leave --speculative-config out",
+            path=("models", index, "args"),
         )
     if facts.quantization == "bitsandbytes":
-        found.append(
-            Problem(
-                f"'{model.name}' is quantised with bitsandbytes, which vLLM no longer serves",
-                "needed: a checkpoint in AWQ, GPTQ, FP8 or full precision",
-                path=("models", index, "source"),
-            )
+        yield Problem(
+            f"'{model.name}' is quantised with bitsandbytes, which vLLM no longer serves",
+            "needed: a checkpoint in AWQ, GPTQ, FP8 or full precision",
+            path=("models", index, "source"),
         )
-    return found

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from kit.gpu import Gpu
 from kit.manifest.model import RouterConfig
-from kit.memory.bill import Line, Plan, Share
+from kit.memory.bill import Plan, Share
 from kit.units import gib, size
 
 _HOW = """\
@@ -26,13 +26,12 @@ def endpoint(router: RouterConfig) -> str:
 
 def header(plan: Plan) -> tuple[str, ...]:
     """How to use the file, the card it was planned for, and how the card is shared out."""
-    workers = [Line(share.service, share.total_bytes, share.model.source) for share in plan.shares]
     table = [
-        Line("total", plan.gpu.total_bytes, ""),
-        *(Line(f"- {line.what}", line.bytes, line.why) for line in plan.reserved),
-        Line("usable", plan.usable_bytes, ""),
-        *(Line(f"- {line.what}", line.bytes, line.why) for line in workers),
-        Line("spare", plan.spare_bytes, ""),
+        ("total", plan.gpu.total_bytes, ""),
+        *((f"- {line.label}", line.bytes, line.why) for line in plan.reserved),
+        ("usable", plan.usable_bytes, ""),
+        *((f"- {share.service}", share.total_bytes, share.model.source) for share in plan.shares),
+        ("spare", plan.spare_bytes, ""),
     ]
     curl = f"  curl {endpoint(plan.manifest.router)}/v1/models"
     notes = [f"note: {note}" for note in plan.notes]
@@ -41,11 +40,12 @@ def header(plan: Plan) -> tuple[str, ...]:
 
 def bill(share: Share) -> tuple[str, ...]:
     """One worker: every line of its footprint, then what that buys."""
+    lines = [(line.label, line.bytes, line.why) for line in share.lines]
     return (
         f"{share.service}: {share.model.source}",
-        *_table([*share.lines, Line("total", share.total_bytes, f"{share.total_bytes:,} bytes")]),
+        *_table([*lines, ("total", share.total_bytes, f"{share.total_bytes:,} bytes")]),
         _buys(share),
-        *(f"  {what}" for what in share.gave_up),
+        *(f"  {what}" for what in share.degraded),
     )
 
 
@@ -65,6 +65,6 @@ def _card(gpu: Gpu) -> str:
     return f"{gpu.name} ({said})" if said else gpu.name
 
 
-def _table(lines: Sequence[Line]) -> list[str]:
-    wide = max(len(line.what) for line in lines)
-    return [f"  {line.what:<{wide}}  {size(line.bytes):>10}  {line.why}".rstrip() for line in lines]
+def _table(rows: Sequence[tuple[str, int, str]]) -> list[str]:
+    wide = max(len(label) for label, _, _ in rows)
+    return [f"  {label:<{wide}}  {size(count):>10}  {why}".rstrip() for label, count, why in rows]

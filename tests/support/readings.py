@@ -8,8 +8,8 @@ from typing import Any
 
 from kit.facts.facts import Facts
 from kit.facts.facts_json import read_recorded
+from kit.memory.constants import traits_of
 from kit.memory.kv_cache import KvCost, kv_cost
-from kit.memory.vllm_versions import traits_of
 from kit.memory.worker import (
     CardTraits,
     WorkerSettings,

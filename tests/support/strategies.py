@@ -77,7 +77,7 @@ def share(of: Model | None = None, **fields: Any) -> Share:
         "facts": facts(of.source),
         "service": of.name,
         "replica": 1,
-        "lines": (Line("weights", 3 * GIB, "as the files say"), Line("KV cache", GIB, "32768 tokens x 32 KiB")),
+        "lines": (Line("weights", 3 * GIB, "as the files say"), Line("kv_cache", GIB, "32768 tokens x 32 KiB")),
         "kv_bytes": GIB,
         "kv_tokens": 32768,
         "concurrency": 4.0,
@@ -100,7 +100,7 @@ def plan(
     models = {one.model.name: one.model for one in chosen}
     wish = {"device": device, "access": access, "mps": mps}
     made = Manifest(**({"name": "demo", "gpu": wish, "models": tuple(models.values())} | manifest))
-    return Plan(made, gpu, (Line("desktop", 512 * MIB, "held by others"),), gpu.total_bytes - 512 * MIB, chosen)
+    return Plan(made, gpu, (Line("others", 512 * MIB, "held by others"),), gpu.total_bytes - 512 * MIB, chosen)
 
 
 def _models(names: list[str]) -> st.SearchStrategy[list[Model]]:

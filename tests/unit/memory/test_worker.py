@@ -7,16 +7,17 @@ from statistics import median
 
 import pytest
 
-from kit.memory.flags import Flags
-from kit.memory.vllm_versions import traits_of
+from kit.memory.candidates import WorkerRequest, price
+from kit.memory.constants import traits_of
 from kit.memory.weights import lora_bytes, rope_bytes, weights_bytes
 from kit.memory.worker import (
     WorkerSettings,
-    base_setting,
     capture_sizes,
     rest_lines,
 )
 from kit.units import GIB
+from tests.support.planning import FACTS, RTX_5080, ask
+from tests.support.planning import model as model_
 from tests.support.readings import HOPPER, Reading, readings
 
 READINGS = readings()
@@ -84,9 +85,11 @@ def test_more_requests_and_longer_batches_never_cost_less() -> None:
 
 def test_an_older_engine_keeps_no_penalty_counters() -> None:
     reading = READINGS[0]
-    old = rest_lines(reading.facts, reading.setting, replace(HOPPER, ways=traits_of((0, 22))))
-    assert "sampler" not in [line.what for line in old]
+    old = rest_lines(reading.facts, reading.setting, replace(HOPPER, version=traits_of((0, 22))))
+    assert "sampler" not in [line.kind for line in old]
 
 
 def test_a_lora_rank_is_rounded_up_to_one_that_vllm_takes() -> None:
-    assert base_setting(Flags(), traits_of(None), False, False, 2, 20).lora_rank == 32
+    (model,) = ask(model_("chat", adapters=[{"name": "code", "source": "./code"}])).manifest.models
+    priced = price(WorkerRequest(model, FACTS[model.source], RTX_5080, lora_rank=20))
+    assert {candidate.setting.lora_rank for candidate in priced} == {32}

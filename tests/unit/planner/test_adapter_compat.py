@@ -85,7 +85,7 @@ def test_a_path_says_nothing_and_the_shapes_decide() -> None:
         f"'code' names './out/checkpoint-500' as its base, which says nothing of {BASE}; its matrices have the model's "
         "shapes, so it is taken"
     )
-    assert "could not be looked at" in remarked(adapter("", shapes={}))
+    assert "could not be read" in remarked(adapter("", shapes={}))
     assert "names no base" in remarked(adapter(""))
 
 

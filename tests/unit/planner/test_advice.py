@@ -10,7 +10,7 @@ from hypothesis import given
 
 from kit.errors import DoesNotFit
 from kit.gpu import Gpu
-from kit.planner.advice import advice, edit, plan_or_advise
+from kit.planner.advice import advice, edited, plan_or_advise
 from kit.planner.plan import NoRoom, plan, solve
 from tests.support.planning import CHAT, LLAMA, SMALL, TINY, ask, cards, model, models
 
@@ -23,7 +23,7 @@ def test_advice_that_is_followed_fits(some: list[dict[str, Any]], card: Gpu) -> 
         return
     for one in advice(asked, solution):
         if one.edits:
-            plan(replace(asked, manifest=edit(asked.manifest, one.edits)))
+            plan(edited(asked, one.edits))
 
 
 def refused(*some: dict[str, Any], gpu: str) -> DoesNotFit:
@@ -60,9 +60,9 @@ def test_the_longest_context_that_fits_is_advised_and_one_step_more_does_not() -
     solution = solve(asked)
     (best,) = [one for one in advice(asked, solution) if one.edits and one.edits[0][0][2] == "context"][:1]
     context = best.edits[0][1]
-    plan(replace(asked, manifest=edit(asked.manifest, ((("models", 0, "context"), context),))))
+    plan(edited(asked, ((("models", 0, "context"), context),)))
     with pytest.raises(NoRoom):
-        plan(replace(asked, manifest=edit(asked.manifest, ((("models", 0, "context"), context + 256),))))
+        plan(edited(asked, ((("models", 0, "context"), context + 256),)))
 
 
 def test_a_fixed_footprint_that_is_too_small_is_said_at_its_own_line() -> None:

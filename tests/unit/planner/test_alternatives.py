@@ -39,9 +39,9 @@ def test_the_saving_is_two_whole_workers_less_two_slots() -> None:
     facts = FACTS[CHAT]
     least = 2 * (weights_bytes(facts) + rope_bytes(facts)) - 2 * slot_bytes(facts, 16, 2)
     assert least < family.saving < least + 3 * GIB
-    unfolded, folded = solve(tuned()), solve(replace(tuned(), manifest=family.folded))
+    unfolded, folded = solve(tuned()), solve(family.folded)
     assert [worker.service for worker in folded.workers] == ["base", "small"]
-    rests = [sum(one.candidate(n).rest for n in range(len(one.workers))) for one in (unfolded, folded)]
+    rests = [sum(candidate.rest for candidate in one.candidates) for one in (unfolded, folded)]
     assert rests[0] - rests[1] == family.saving
 
 
@@ -84,8 +84,8 @@ def test_workers_that_cannot_be_one_are_no_family(word: dict[str, object]) -> No
 
 
 def test_folding_names_the_others_after_themselves() -> None:
-    manifest = tuned().manifest
-    made = fold(manifest, manifest.models[1], manifest.models[:1])
+    models = tuned().manifest.models
+    made = fold(tuned(), models[1], models[:1]).manifest
     assert [(one.name, [(a.name, a.source) for a in one.adapters]) for one in made.models] == [
         ("legal", [("base", "org/base")]),
         ("support", []),
@@ -112,17 +112,17 @@ def test_below_some_returns_an_hour_swapping_costs_the_card_less() -> None:
 
 def test_swapping_is_spoken_of_only_where_something_was_given_up_for_a_model() -> None:
     easy = plan_or_advise(ask(*trio(context=4096)))
-    assert not any(share.gave_up for share in easy.shares)
+    assert not any(share.degraded for share in easy.shares)
     assert easy.notes == ()
     tight = plan_or_advise(ask(*trio(context=4096, requests=256), gpu="8500MiB"))
-    assert any(share.gave_up for share in tight.shares)
+    assert any(share.degraded for share in tight.shares)
     (note,) = [note for note in tight.notes if "swapped in" in note]
     name = note.split("'")[1]
     rest = tuple(m for m in trio(context=4096, requests=256) if m["name"] != name)
-    assert not any(share.gave_up for share in plan_or_advise(ask(*rest, gpu="8500MiB")).shares)
+    assert not any(share.degraded for share in plan_or_advise(ask(*rest, gpu="8500MiB")).shares)
 
 
 def test_a_model_alone_has_nothing_to_be_swapped_for() -> None:
     alone = plan_or_advise(ask(model("chat", TINY, context=4096, requests=256), gpu="2000MiB"))
-    assert any(share.gave_up for share in alone.shares)
+    assert any(share.degraded for share in alone.shares)
     assert not [note for note in alone.notes if "swapped" in note]

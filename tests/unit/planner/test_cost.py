@@ -54,7 +54,7 @@ def test_fine_tunes_of_one_base_have_a_row_with_adapters() -> None:
 def test_adapters_are_whole_models_where_they_are_not_adapters() -> None:
     adapters = [{"name": name, "source": f"./{name}"} for name in ("code", "law")]
     asked = ask(model("chat", LLAMA, context=4096, adapters=adapters), gpu="24GiB")
-    assert [m.name for m in unfolded(asked.manifest).models] == ["chat", "code", "law"]
+    assert [m.name for m in unfolded(asked).manifest.models] == ["chat", "code", "law"]
     found = cost(asked, 2)
     assert found.names == ("chat", "code", "law")
     assert {name: setup.cards for name, setup in rows(found).items()} == {

@@ -85,7 +85,7 @@ def test_only_what_is_auto_is_given_up(some: list[dict[str, Any]], card: Gpu) ->
             assert share.requests == share.model.requests
         if share.model.context != "auto":
             assert share.context == share.model.context
-        if share.gave_up:
+        if share.degraded:
             assert "auto" in (share.model.graphs, share.model.requests, share.model.context)
 
 
@@ -115,9 +115,9 @@ def test_the_ladder_steps_down_in_its_order() -> None:
 
 def test_what_is_given_up_is_said_with_what_it_bought() -> None:
     made = plan(ask(*trio(context=4096, requests=256), gpu="9GiB"))
-    said = [words for share in made.shares for words in share.gave_up]
+    said = [words for share in made.shares for words in share.degraded]
     assert said
-    assert all("->" in words and "bought" in words for words in said)
+    assert all("->" in words and "saves" in words for words in said)
 
 
 def test_left_over_memory_is_shared_by_weight() -> None:
@@ -142,7 +142,7 @@ def test_nearly_all_that_is_left_becomes_kv_cache() -> None:
 
 def test_the_gate_asks_for_the_footprint_less_the_context() -> None:
     (share,) = plan(ask(model())).shares
-    context = sum(line.bytes for line in share.lines if line.what == "context")
+    context = sum(line.bytes for line in share.lines if line.kind == "context")
     assert share.utilization is not None
     gate = float(share.utilization) * RTX_5080.total_bytes
     assert 0 <= share.total_bytes - context - gate < RTX_5080.total_bytes / 10_000
@@ -151,14 +151,14 @@ def test_the_gate_asks_for_the_footprint_less_the_context() -> None:
 def test_processes_on_the_card_are_named_and_paid_first() -> None:
     busy = replace(RTX_5080, free_bytes=RTX_5080.total_bytes - 3 * GIB, processes=(Process(7, "game", 2 * GIB),))
     made = plan(ask(model(), gpu=busy))
-    assert [(line.what, line.bytes) for line in made.reserved[:2]] == [("game (pid 7)", 2 * GIB), ("others", GIB)]
+    assert [(line.label, line.bytes) for line in made.reserved[:2]] == [("game (pid 7)", 2 * GIB), ("others", GIB)]
     assert made.usable_bytes == busy.total_bytes - 3 * GIB - 128 * MIB
 
 
 def test_an_mps_server_is_paid_before_the_workers_and_nothing_else_changes() -> None:
     without, made = plan(ask(*trio())), plan(with_mps(ask(*trio())))
     assert made.reserved == (*without.reserved, made.reserved[-1])
-    assert (made.reserved[-1].what, made.reserved[-1].bytes) == ("MPS server", 66 * MIB)
+    assert (made.reserved[-1].label, made.reserved[-1].bytes) == ("MPS server", 66 * MIB)
     assert made.usable_bytes == without.usable_bytes - 66 * MIB
 
 
@@ -200,7 +200,7 @@ def test_a_context_beyond_the_models_own_is_said_at_its_line() -> None:
 def test_adapters_are_billed_as_slots() -> None:
     plain = plan(ask(model("chat", SMALL, memory=4 * GIB)))
     adapted = plan(ask(model("chat", SMALL, memory=4 * GIB, adapters=[{"name": "code", "source": "./code"}])))
-    assert "adapters" in [line.what for line in adapted.shares[0].lines]
+    assert "adapters" in [line.kind for line in adapted.shares[0].lines]
     assert adapted.shares[0].kv_bytes < plain.shares[0].kv_bytes
 
 
