@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -110,3 +111,33 @@ def short_modules(root: Path, plug_ins: tuple[str, ...] = PLUG_INS) -> list[Leng
     """Modules that should be part of a neighbour; a package's `__init__` may be as short as it likes."""
     own = [one for one in files(root) if not one.what.startswith(plug_ins) and not one.what.endswith("/__init__.py")]
     return [one for one in own if one.lines < SHORTEST_MODULE]
+
+
+# ---- sentences as keys
+
+# What is compared or taken apart there are other programs' words.
+FOREIGN = {"kit/compose/client.py", "kit/verify/responses.py", "kit/files.py", "kit/bench/results_dir.py"}
+TAKEN_APART = {"split", "rsplit", "partition", "rpartition", "startswith", "endswith", "removeprefix", "removesuffix"}
+SENTENCE = re.compile(r"[a-z]+,? [a-z]|^[,;:] $|; ")
+
+
+def sentence_keys(root: Path) -> list[str]:
+    """Where a sentence of kit's own is compared with, or taken apart: file:line and the words."""
+    found = []
+    for path in sorted((root / "kit").rglob("*.py")):
+        file = path.relative_to(root).as_posix()
+        if file in FOREIGN or file.startswith("kit/diagnostics/"):
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            found += [f"{file}:{text.lineno}: {text.value!r}" for text in _texts(node) if SENTENCE.search(text.value)]
+    return found
+
+
+def _texts(node: ast.AST) -> list[ast.Constant]:
+    """The literals that a comparison compares with, or that a method takes a text apart by."""
+    used: list[ast.expr] = []
+    if isinstance(node, ast.Compare):
+        used = [each for side in (node.left, *node.comparators) for each in getattr(side, "elts", [side])]
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in TAKEN_APART:
+        used = node.args
+    return [each for each in used if isinstance(each, ast.Constant) and isinstance(each.value, str)]

@@ -156,3 +156,23 @@ def test_the_tree_before_the_floors_is_put_on_them_by_a_table() -> None:
     assert floors.floor_of("kit.pricing.kv", moved) == floors.floor_of("kit.memory.kv_cache", moved) == "memory"
     assert set(moved.values()) <= set(floors.FLOORS) and not set(moved) & set(floors.FLOORS)
     assert set(floors.LOOSE) < set(floors.FLOORS)
+
+
+# ---- 5. no sentence is a key
+
+
+def test_no_sentence_is_compared_or_split() -> None:
+    found = structure.sentence_keys(ROOT)
+    assert not found, lines(found)
+
+
+def test_a_sentence_that_is_a_key_is_found(tmp_path: Path) -> None:
+    compared = "def f(x):\n    return x == 'no difference' or x in ('kv cache',) or x == 'auto'\n"
+    split = "def g(x):\n    return x.split(', '), x.split(','), x.partition('; needed')\n"
+    root = plant(tmp_path, {"a.py": compared, "b.py": split, "diagnostics/__init__.py": compared})
+    assert [found.partition(": ")[2] for found in structure.sentence_keys(root)] == [
+        "'no difference'",
+        "'kv cache'",
+        "', '",
+        "'; needed'",
+    ]
