@@ -112,11 +112,7 @@ def changed_keys(label: str, service: ServiceSpec) -> tuple[str, ...]:
     return tuple(sorted(key for key in {*before, *after} if before.get(key) != after.get(key)))
 
 
-def network_labels(project: ProjectSpec, network: NetworkSpec, version: str) -> dict[str, str]:
-    """Compose's labels of a network."""
-    return {PROJECT: project.name, NETWORK: network.key, VERSION: version}
-
-
-def volume_labels(project: ProjectSpec, volume: VolumeSpec, version: str) -> dict[str, str]:
-    """Compose's labels of a volume."""
-    return {PROJECT: project.name, VOLUME: volume.key, VERSION: version}
+def resource_labels(project: ProjectSpec, resource: NetworkSpec | VolumeSpec, version: str) -> dict[str, str]:
+    """Compose's labels of a network or a volume."""
+    key = NETWORK if isinstance(resource, NetworkSpec) else VOLUME
+    return {PROJECT: project.name, key: resource.key, VERSION: version}

@@ -197,7 +197,7 @@ def _remove_volume(walk: ExecutionContext, op: Operation) -> None:
 
 def _create_network(walk: ExecutionContext, op: Operation) -> None:
     network = next(each for each in walk.project.networks if each.name == op.name)
-    labels = create_request.network_labels(walk.project, network, walk.version)
+    labels = create_request.resource_labels(walk.project, network, walk.version)
     with translate_errors(f"the network {op.name} cannot be made"):
         walk.client.api.create_network(
             network.name, driver="bridge", options=dict(network.options), internal=network.internal, labels=labels
@@ -206,7 +206,7 @@ def _create_network(walk: ExecutionContext, op: Operation) -> None:
 
 def _create_volume(walk: ExecutionContext, op: Operation) -> None:
     volume = next(each for each in walk.project.volumes if each.name == op.name)
-    labels = create_request.volume_labels(walk.project, volume, walk.version)
+    labels = create_request.resource_labels(walk.project, volume, walk.version)
     with translate_errors(f"the volume {op.name} cannot be made"):
         walk.client.api.create_volume(volume.name, driver_opts=dict(volume.options), labels=labels)
 

@@ -92,27 +92,23 @@ def _network(node: Node, key: str, project: str) -> NetworkSpec:
     found = only(node, "name", "external", "internal", "driver", "driver_opts") if node.value is not None else {}
     if "driver" in found and text(found["driver"]) != "bridge":
         raise found["driver"].wrong("bridge")
-    name, external = _shared_name(found, key, project)
-    internal = "internal" in found and boolean(found["internal"])
-    return NetworkSpec(key, name, internal, external, _options(found))
-
-
-def _options(found: Mapping[str, Node]) -> tuple[tuple[str, str], ...]:
-    options = pairs(found["driver_opts"]) if "driver_opts" in found else []
-    return tuple(sorted((option, value or "") for option, value in options))
+    return NetworkSpec(*_resource(found, key, project), "internal" in found and boolean(found["internal"]))
 
 
 def _volume(node: Node, key: str, project: str) -> VolumeSpec:
     found = only(node, "name", "external", "driver", "driver_opts") if node.value is not None else {}
     if "driver" in found and text(found["driver"]) != "local":
         raise found["driver"].wrong("local")
-    return VolumeSpec(key, *_shared_name(found, key, project), _options(found))
+    return VolumeSpec(*_resource(found, key, project))
 
 
-def _shared_name(found: Mapping[str, Node], key: str, project: str) -> tuple[str, bool]:
+def _resource(found: Mapping[str, Node], key: str, project: str) -> tuple[str, str, bool, tuple[tuple[str, str], ...]]:
+    """Key, name, external and options."""
     external = "external" in found and boolean(found["external"])
     default = key if external else f"{project}_{key}"
-    return (text(found["name"]) if "name" in found else default), external
+    options = pairs(found["driver_opts"]) if "driver_opts" in found else []
+    name = text(found["name"]) if "name" in found else default
+    return key, name, external, tuple(sorted((option, value or "") for option, value in options))
 
 
 def _services(node: Node, around: LoadContext) -> tuple[ServiceSpec, ...]:
@@ -123,20 +119,16 @@ def _services(node: Node, around: LoadContext) -> tuple[ServiceSpec, ...]:
             services.append(service(name, item, around))
         except TargetError as error:
             problems += error.problems
-    problems = problems or list(_broken_order(node, services))
+    needs = {each.name: [need.service for need in each.depends_on] for each in services}
+    problems = problems or list(_broken_order(node, needs))
     if problems:
         raise TargetError(problems)
     by_name = {each.name: each for each in services}
-    return tuple(by_name[name] for name in boot_order(by_name, _needs(services)))
+    return tuple(by_name[name] for name in boot_order(by_name, needs))
 
 
-def _needs(services: Sequence[ServiceSpec]) -> dict[str, list[str]]:
-    return {each.name: [need.service for need in each.depends_on] for each in services}
-
-
-def _broken_order(node: Node, services: Sequence[ServiceSpec]) -> Iterator[Problem]:
+def _broken_order(node: Node, needs: Mapping[str, Sequence[str]]) -> Iterator[Problem]:
     where = dict(entries(node))
-    needs = _needs(services)
     for name, wanted in needs.items():
         for missing in sorted(set(wanted) - set(needs)):
             yield where[name].problem(f"{name} waits for `{missing}`, which is no service", "fix `depends_on`")

@@ -8,16 +8,20 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable, Mapping
+from typing import TypeVar
 
 from kit.compose.spec import Json
 from kit.compose.yaml_node import Node, fields, items
 from kit.errors import TargetError
 
+T = TypeVar("T")
 Reader = Callable[[Node], Json]
 
 USE_COMPOSE = "take it out, or use `docker compose up` for this file"
-_YES = ("true", "yes", "on", "y")
-_NO = ("false", "no", "off", "n")
+_BOOLEANS = {
+    **dict.fromkeys(("true", "yes", "on", "y"), True),
+    **dict.fromkeys(("false", "no", "off", "n"), False),
+}
 _UNITS = {"": 1, "b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 _SIZE = re.compile(r"(\d+)\s*([bkmgt]?)(?:i?b)?", re.IGNORECASE)
 _SPAN = re.compile(r"(\d+(?:\.\d+)?)(ns|us|ms|s|m|h)")
@@ -61,20 +65,21 @@ def words(node: Node) -> list[str]:
         raise node.wrong("a list, or a text with its quotes closed") from None
 
 
-def boolean(node: Node) -> bool:
-    """true or false."""
-    said = text(node).lower()
-    if said not in (*_YES, *_NO):
-        raise node.wrong("true or false")
-    return said in _YES
+def converted(convert: Callable[[str], T], needed: str) -> Callable[[Node], T]:
+    """Reads a text that `convert` takes; for any other the error says what is `needed`."""
+
+    def read(node: Node) -> T:
+        try:
+            return convert(text(node))
+        except (ValueError, KeyError, OverflowError):
+            raise node.wrong(needed) from None
+
+    return read
 
 
-def integer(node: Node) -> int:
-    """A whole number."""
-    try:
-        return int(text(node))
-    except ValueError:
-        raise node.wrong("a whole number") from None
+boolean = converted(lambda value: _BOOLEANS[value.lower()], "true or false")
+integer = converted(int, "a whole number")
+nano_cpus = converted(lambda value: round(float(value) * 10**9), "a number of processors such as 1.5")
 
 
 def size(node: Node) -> int:
@@ -97,14 +102,6 @@ def nanoseconds(node: Node) -> int:
 def seconds(node: Node) -> int:
     """A span in whole seconds."""
     return nanoseconds(node) // 10**9
-
-
-def cpus(node: Node) -> int:
-    """Processors, as the Engine's NanoCpus."""
-    try:
-        return round(float(text(node)) * 10**9)
-    except (ValueError, OverflowError):
-        raise node.wrong("a number of processors such as 1.5") from None
 
 
 def pairs(node: Node) -> list[tuple[str, str | None]]:

@@ -42,7 +42,7 @@ SETTINGS: dict[str, tuple[Reader, tuple[str, ...]]] = {
     "healthcheck": (load_fields.healthcheck, ("Healthcheck",)),
     "cap_add": (texts, (_HOST, "CapAdd")),
     "cap_drop": (texts, (_HOST, "CapDrop")),
-    "cpus": (load_fields.cpus, (_HOST, "NanoCpus")),
+    "cpus": (load_fields.nano_cpus, (_HOST, "NanoCpus")),
     "deploy": (load_fields.devices, (_HOST, "DeviceRequests")),
     "extra_hosts": (load_fields.extra_hosts, (_HOST, "ExtraHosts")),
     "group_add": (texts, (_HOST, "GroupAdd")),
@@ -104,12 +104,9 @@ def service(name: str, node: Node, around: LoadContext) -> ServiceSpec:
 
 def _digests(found: Mapping[str, Node], resolved: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
     """The order of starting is left out: it makes no container different."""
-    kept = sorted(key for key in found if key != "depends_on")
-    return tuple((key, _digest(resolved.get(key) or found[key].plain)) for key in kept)
-
-
-def _digest(value: object) -> str:
-    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:12]
+    values = {key: resolved.get(key) or found[key].plain for key in sorted(found) if key != "depends_on"}
+    printed = {key: json.dumps(value, sort_keys=True) for key, value in values.items()}
+    return tuple((key, hashlib.sha256(value.encode()).hexdigest()[:12]) for key, value in printed.items())
 
 
 def _listed(found: Mapping[str, Node], key: str) -> Iterator[Node]:
@@ -179,8 +176,8 @@ def mount(node: Node, folder: Path, volumes: Mapping[str, VolumeSpec], variables
     """`{type: bind, source: ./x, target: /x, read_only: true}` or `./x:/x:ro`. Raises TargetError."""
     kind, source, target, read_only, bytes_ = _short(node) if isinstance(node.value, str) else _long(node)
     if kind == "bind":
-        path = _absolute(source, folder, variables)
-        return MountSpec(kind, path, target, read_only, written=source)
+        path = variables.get("HOME", "/root") + source[1:] if source.startswith("~") else source
+        return MountSpec(kind, os.path.normpath(folder / path), target, read_only, written=source)
     if kind == "tmpfs":
         return MountSpec(kind, "", target, read_only, bytes_)
     if source not in volumes:
@@ -207,12 +204,6 @@ def _long(node: Node) -> tuple[str, str, str, bool, int | None]:
     read_only = "read_only" in found and boolean(found["read_only"])
     source = text(found["source"]) if "source" in found else ""
     return kind, source, text(found["target"]), read_only, size(options["size"]) if "size" in options else None
-
-
-def _absolute(source: str, folder: Path, variables: Mapping[str, str]) -> str:
-    home = variables.get("HOME", "/root")
-    expanded = home + source[1:] if source.startswith("~") else source
-    return os.path.normpath(folder / expanded)
 
 
 def port(node: Node) -> PortSpec:

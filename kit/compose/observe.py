@@ -11,6 +11,7 @@ from kit.compose.observed import (
     NetworkState,
     ObservedState,
     container,
+    project_of,
     publications,
 )
 from kit.compose.preflight import Listener
@@ -25,17 +26,28 @@ UNKNOWN = "another program (`ss -ltnp` names it)"
 
 def observe(client: DockerClient, project: ProjectSpec) -> ObservedState:
     """Everything that `reconcile` decides on. Raises docker's own errors."""
+    found = containers(client, project.name)
     listed = client.api.containers(all=True)
     volumes = client.api.volumes()["Volumes"] or ()
-    strangers = [entry for entry in listed if not _belongs(entry, project.name)]
+    ours = {container.id for container in found}
     return ObservedState(
-        containers=containers(client, project.name),
-        networks=tuple(_network(entry) for entry in client.api.networks()),
+        containers=found,
+        networks=tuple(
+            NetworkState(
+                each["Name"],
+                bool(each.get("Internal")),
+                project_of(each),
+                tuple(sorted((each.get("Options") or {}).items())),
+            )
+            for each in client.api.networks()
+        ),
         volumes=frozenset(entry["Name"] for entry in volumes),
         images={service.image: image_id(client, service.image) for service in project.services},
         published=tuple(port for entry in listed for port in publications(entry)),
-        names=frozenset(name.lstrip("/") for entry in strangers for name in entry.get("Names") or ()),
-        owned=frozenset(v["Name"] for v in volumes if (v.get("Labels") or {}).get(labels.PROJECT) == project.name),
+        names=frozenset(
+            name.lstrip("/") for entry in listed if entry["Id"] not in ours for name in entry.get("Names") or ()
+        ),
+        owned=frozenset(v["Name"] for v in volumes if project_of(v) == project.name),
     )
 
 
@@ -66,32 +78,18 @@ def image_id(client: DockerClient, name: str) -> str | None:
         return None
 
 
-def _belongs(entry: dict[str, Any], project: str) -> bool:
-    found = entry.get("Labels") or {}
-    return found.get(labels.PROJECT) == project and found.get(labels.ONEOFF) == "False"
-
-
-def _network(entry: dict[str, Any]) -> NetworkState:
-    found = entry.get("Labels") or {}
-    options = tuple(sorted((entry.get("Options") or {}).items()))
-    return NetworkState(entry["Name"], bool(entry.get("Internal")), found.get(labels.PROJECT), options)
-
-
 def listeners(ports: Iterable[int]) -> tuple[Listener, ...]:
     """What listens on one of `ports` of this host. Only root sees the names of other users' programs."""
     import psutil
 
+    def program(pid: int | None) -> str:
+        try:
+            return f"{psutil.Process(pid).name()} (pid {pid})" if pid else UNKNOWN
+        except psutil.Error:
+            return UNKNOWN
+
     wanted = set(ports)
     held: list[Any] = [each for each in psutil.net_connections("tcp") if each.status == psutil.CONN_LISTEN]
     return tuple(
-        Listener(each.laddr.ip, each.laddr.port, _program(each.pid)) for each in held if each.laddr.port in wanted
+        Listener(each.laddr.ip, each.laddr.port, program(each.pid)) for each in held if each.laddr.port in wanted
     )
-
-
-def _program(pid: int | None) -> str:
-    import psutil
-
-    try:
-        return f"{psutil.Process(pid).name()} (pid {pid})" if pid else UNKNOWN
-    except psutil.Error:
-        return UNKNOWN

@@ -120,12 +120,17 @@ def moment(text: str | None) -> datetime | None:
     return None if not text or text.startswith("0001-") else datetime.fromisoformat(text)
 
 
+def project_of(listed: Mapping[str, Any]) -> str | None:
+    """The project of a container, network or volume in one of the Engine's lists."""
+    found: Mapping[str, str] = listed.get("Labels") or {}
+    return found.get(labels.PROJECT)
+
+
 def publications(listed: Mapping[str, Any]) -> tuple[Publication, ...]:
     """An entry of GET /containers/json -> the host ports that it holds."""
     name = (listed.get("Names") or [""])[0].lstrip("/")
-    project = (listed.get("Labels") or {}).get(labels.PROJECT)
     return tuple(
-        Publication(name, project, port.get("IP") or "0.0.0.0", port["PublicPort"], port.get("Type", "tcp"))
+        Publication(name, project_of(listed), port.get("IP") or "0.0.0.0", port["PublicPort"], port.get("Type", "tcp"))
         for port in listed.get("Ports") or ()
         if port.get("PublicPort")
     )

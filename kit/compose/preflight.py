@@ -28,8 +28,6 @@ def refusals(
     """`exists` tells whether a path to mount is there; `listeners` hold ports of this host."""
     return (
         *_missing_paths(project, exists),
-        *_networks(project, observed),
-        *_volumes(project, observed),
         *_names(project, observed),
         *_ports(project, observed, listeners),
     )
@@ -43,26 +41,21 @@ def _missing_paths(project: ProjectSpec, exists: Callable[[str], bool]) -> Itera
                 yield Problem(missing, "render again, or fix the path")
 
 
-def _networks(project: ProjectSpec, observed: ObservedState) -> Iterator[Problem]:
+def _names(project: ProjectSpec, observed: ObservedState) -> Iterator[Problem]:
+    """Networks, volumes and containers that the file expects, or whose names are taken."""
     for network in project.networks:
         there = observed.network(network.name)
         if network.external and there is None:
             yield Problem(f"the network {network.name} is not there", f"`docker network create {network.name}`")
         if there and not network.external and there.project != project.name:
             yield Problem(f"there is a network {network.name}, and it is not this project's", "give one another name")
-
-
-def _volumes(project: ProjectSpec, observed: ObservedState) -> Iterator[Problem]:
     for volume in project.volumes:
         if volume.external and volume.name not in observed.volumes:
             yield Problem(f"the volume {volume.name} is not there", f"`docker volume create {volume.name}`")
-
-
-def _names(project: ProjectSpec, observed: ObservedState) -> Iterator[Problem]:
-    for service in project.services:
-        if service.container in observed.names:
-            what = f"there is a container {service.container}, and it is not this project's"
-            yield Problem(what, f"`docker rm -f {service.container}`, or give the project another `name`")
+    for name in (service.container for service in project.services):
+        if name in observed.names:
+            needed = f"`docker rm -f {name}`, or give the project another `name`"
+            yield Problem(f"there is a container {name}, and it is not this project's", needed)
 
 
 def _ports(project: ProjectSpec, observed: ObservedState, listeners: Sequence[Listener]) -> Iterator[Problem]:

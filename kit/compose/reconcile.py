@@ -14,9 +14,8 @@ from dataclasses import replace
 from kit.compose import create_request as labels
 from kit.compose.observed import ContainerState, ObservedState
 from kit.compose.operation import RECREATING, STARTING, Operation, drain, service_operation
-from kit.compose.rolling import serve_on, with_drains
+from kit.compose.rolling import early_stops, routed, serve_on, with_drains
 from kit.compose.spec import NetworkSpec, ProjectSpec, boot_order
-from kit.stack import labels as kit_labels
 
 TOGETHER = 2.0  # seconds between the starts of what Docker starts at once, after a reboot
 NETWORK_RECREATED = "its network is recreated"
@@ -36,9 +35,10 @@ def reconcile(
         for op in services
     ]
     services = list(_restarted_with(project, services))
+    unused = sorted(observed.owned - {volume.name for volume in project.volumes}) if prune else []
     removals = tuple(_removals(observed, current, cut_off))
     serving = serve_on(project, services)
-    drained = _routed(observed, (*removals, *(op for op in services if op.name not in serving)))
+    drained = routed(observed, (*removals, *(op for op in services if op.name not in serving)))
     return (
         *_pulls(project, observed, services),
         *([drain(drained)] if drained else ()),
@@ -54,15 +54,10 @@ def reconcile(
             for each in project.volumes
             if each.name not in observed.volumes and not each.external
         ),
-        *_early_stops(project, [op for op in services if op.name not in serving]),
-        *with_drains(services, _routed(observed, (op for op in services if op.name in serving))),
-        *(Operation("remove volume", name, "is no longer in the file") for name in unnamed(project, observed) if prune),
+        *early_stops(project, [op for op in services if op.name not in serving]),
+        *with_drains(services, routed(observed, (op for op in services if op.name in serving))),
+        *(Operation("remove volume", name, "is no longer in the file") for name in unused),
     )
-
-
-def unnamed(project: ProjectSpec, observed: ObservedState) -> tuple[str, ...]:
-    """The project's volumes that its file no longer names, sorted."""
-    return tuple(sorted(observed.owned - {volume.name for volume in project.volumes}))
 
 
 def _current(project: ProjectSpec, observed: ObservedState) -> dict[str, ContainerState]:
@@ -128,14 +123,6 @@ def _removals(observed: ObservedState, current: Mapping[str, ContainerState], cu
             yield Operation("remove", container.name, NETWORK_RECREATED, container)
 
 
-def _routed(observed: ObservedState, operations: Iterable[Operation]) -> list[str]:
-    """Workers that will stop while a router sends them requests."""
-    if not any(each.label(kit_labels.ROLE) == "router" and each.status == "running" for each in observed.containers):
-        return []
-    stopping = [op.container for op in operations if op.interrupts and op.container]
-    return [container.service for container in stopping if container.label(kit_labels.ROLE) == "worker"]
-
-
 def stop_order(containers: Iterable[ContainerState]) -> tuple[ContainerState, ...]:
     """Dependents go first, as their labels say."""
     listed = sorted(containers, key=lambda container: container.name)
@@ -145,11 +132,3 @@ def stop_order(containers: Iterable[ContainerState]) -> tuple[ContainerState, ..
     }
     order = boot_order(sorted(needs), needs)
     return tuple(sorted(listed, key=lambda container: order.index(container.service), reverse=True))
-
-
-def _early_stops(project: ProjectSpec, services: Iterable[Operation]) -> Iterator[Operation]:
-    """Workers that hold memory which another one needs first; the last in boot order goes first."""
-    workers = [op for op in services if op.verb in STARTING and project.service(op.name).is_worker]
-    for op in reversed(workers[1:]):
-        if op.interrupts:
-            yield Operation("stop", op.name, "its memory must be free before another worker starts", op.container)

@@ -8,9 +8,10 @@ the memory that a later one frees.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 
+from kit.compose.observed import ObservedState
 from kit.compose.operation import STARTING, Operation, drain
 from kit.compose.spec import ProjectSpec
 from kit.stack import labels as kit_labels
@@ -28,6 +29,22 @@ def serve_on(project: ProjectSpec, services: Sequence[Operation]) -> frozenset[s
         if grown > 0 and any(later.interrupts for later in starting[place:]):
             return frozenset()
     return frozenset(op.name for op in starting if op.interrupts)
+
+
+def routed(observed: ObservedState, operations: Iterable[Operation]) -> list[str]:
+    """Workers that will stop while a router sends them requests."""
+    if not any(each.label(kit_labels.ROLE) == "router" and each.status == "running" for each in observed.containers):
+        return []
+    stopping = [op.container for op in operations if op.interrupts and op.container]
+    return [container.service for container in stopping if container.label(kit_labels.ROLE) == "worker"]
+
+
+def early_stops(project: ProjectSpec, services: Iterable[Operation]) -> Iterator[Operation]:
+    """Workers that hold memory which another one needs first; the last in boot order goes first."""
+    workers = [op for op in services if op.verb in STARTING and project.service(op.name).is_worker]
+    for op in reversed(workers[1:]):
+        if op.interrupts:
+            yield Operation("stop", op.name, "its memory must be free before another worker starts", op.container)
 
 
 def with_drains(services: Sequence[Operation], names: Collection[str]) -> Iterator[Operation]:

@@ -1,5 +1,5 @@
-"""What a compose file says, as frozen values: the part of the Compose specification that the kit prints, and hand edits
-of it. Names are the file's keys; `NetworkSpec.name` and `VolumeSpec.name` are Docker's."""
+"""A compose file as frozen values: the part of the Compose specification that the kit prints, and hand edits of it.
+Names are the file's keys; `ResourceSpec.name` is Docker's."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Json = None | bool | int | str | Sequence["Json"] | Mapping[str, "Json"]
 
 @dataclass(frozen=True)
 class Dependency:
-    """A service starts when `service` has reached `condition`; `restart`: and again when that one begins anew."""
+    """A service starts when `service` has reached `condition`; `restart`: and is restarted whenever that one is."""
 
     service: str
     condition: Condition
@@ -84,9 +84,9 @@ class ServiceSpec:
 
     @property
     def command(self) -> tuple[str, ...]:
-        """The words of its command; () when the file has none."""
-        found = next((setting.value for setting in self.settings if setting.path == ("Cmd",)), ())
-        return tuple(str(word) for word in found) if isinstance(found, (list, tuple)) else ()
+        """The arguments of its command; () when the file has none."""
+        found = (setting.value for setting in self.settings if setting.path == ("Cmd",))
+        return tuple(str(word) for value in found if isinstance(value, list | tuple) for word in value)
 
     @property
     def is_worker(self) -> bool:
@@ -96,29 +96,30 @@ class ServiceSpec:
 
 
 @dataclass(frozen=True)
-class NetworkSpec:
-    """A network; an external one is used, never made or removed. `options` are the driver's, sorted."""
+class ResourceSpec:
+    """A network or a volume; an external one is used, never made or removed. `options` are the driver's, sorted."""
 
     key: str
     name: str
-    internal: bool = False
     external: bool = False
     options: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
-class VolumeSpec:
-    """A volume; an external one is used, never made or removed. `options` are the driver's, sorted."""
+class VolumeSpec(ResourceSpec):
+    """A volume."""
 
-    key: str
-    name: str
-    external: bool = False
-    options: tuple[tuple[str, str], ...] = ()
+
+@dataclass(frozen=True)
+class NetworkSpec(ResourceSpec):
+    """A network; an internal one reaches nothing outside."""
+
+    internal: bool = False
 
 
 @dataclass(frozen=True)
 class ProjectSpec:
-    """A compose file. `services` stand in boot order: dependencies first, otherwise as the file has them."""
+    """A compose file. `services` are in boot order: dependencies first, otherwise as the file has them."""
 
     name: str
     file: Path
@@ -131,8 +132,8 @@ class ProjectSpec:
         return next(network for network in self.networks if network.key == key)
 
     def only(self, names: Collection[str]) -> ProjectSpec:
-        """These services alone, with what they cannot be without: one-shot services, and those they restart with. They
-        wait for no other any more."""
+        """These services alone, with the dependencies that they need to run: one-shot services, and those they restart
+        with. They no longer wait for any other."""
         needs = [need for service in self.services if service.name in names for need in service.depends_on]
         needed = (n.service for n in needs if n.restart or n.condition == "service_completed_successfully")
         left = {*names, *needed}
@@ -154,7 +155,7 @@ class ProjectSpec:
 
 
 def boot_order(names: Iterable[str], needs: Mapping[str, Iterable[str]]) -> tuple[str, ...]:
-    """`names` with whatever a name needs before it, otherwise in their order; names in a circle come last, as given."""
+    """`names`, each after those that it needs, otherwise in their order; names in a circle come last, as given."""
     left = list(names)
     done: list[str] = []
     while left:
