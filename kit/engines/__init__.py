@@ -8,7 +8,7 @@ from typing import Protocol
 from kit.engines import ollama, triton, vllm
 from kit.errors import KeyPath, ManifestError, Problem
 from kit.manifest.model import Model
-from kit.manifest.refused import Refused
+from kit.manifest.validators import Refused
 from kit.memory.bill import Plan, Share
 from kit.memory.candidates import Candidate, WorkerRequest
 from kit.stack.model import File, Probe, Route, Service

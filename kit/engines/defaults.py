@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from kit.errors import KeyPath
 from kit.manifest.model import Model
-from kit.manifest.refused import Refused
+from kit.manifest.validators import Refused
 from kit.memory.bill import Plan, Share
 from kit.stack.model import File, Service
 

@@ -23,7 +23,7 @@ from kit.engines.defaults import no_fetches as fetches
 from kit.engines.download import environment, mount_of
 from kit.errors import KeyPath
 from kit.manifest.model import Model
-from kit.manifest.refused import Refused
+from kit.manifest.validators import Refused
 from kit.memory.bill import Plan, Share
 from kit.memory.candidates import (
     Candidate,

@@ -27,8 +27,8 @@ from kit.facts.local import (
     whole,
 )
 from kit.facts.tensors import adapter_files, weight_files
-from kit.manifest.refused import Refused
-from kit.manifest.source import Source, parse_source
+from kit.manifest.fields import Source, parse_source
+from kit.manifest.validators import Refused
 
 __all__ = ["gather", "gather_adapters", "load", "load_adapter", "read_recorded", "read_recorded_adapters", "record"]
 

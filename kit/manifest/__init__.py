@@ -1,1 +1,1 @@
-"""The manifest: YAML with places, as types, validated, and its problems in words."""
+"""The manifest: YAML with places, its types, its rules, and what is wrong with it."""

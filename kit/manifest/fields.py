@@ -1,16 +1,20 @@
-"""The types of the manifest's single words: what they are once read, how they are checked, and what editors accept."""
+"""The types of the manifest's values: how they are read, checked, and described to editors; and sources of models."""
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, StrictFloat, StrictInt
 from pydantic import WithJsonSchema as Json
 
+from kit.errors import quoted
 from kit.manifest import managed_args, validators
+from kit.manifest.validators import Refused
 
 Task = Literal["generate", "embed", "rerank", "classify", "infer"]
-Engine = Literal["vllm", "ollama", "triton", "llamacpp"]
+Engine = Literal["vllm", "ollama", "triton"]
 
 
 def _text(pattern: str, **more: Any) -> Json:
@@ -48,12 +52,12 @@ Variable = Annotated[str, AfterValidator(validators.variable_name), _text("^[A-Z
 KeyFile = Annotated[str, AfterValidator(validators.key_file), _text("^(\\.{1,2}/|/|~/)[^$:]+$")]
 Image = Annotated[str, AfterValidator(validators.image)]
 Volume = Annotated[str, AfterValidator(managed_args.volume)]
-# Numbers are taken as they are written: see located.readable.
+# Numbers stay as they are written: see parse._readable.
 Text = Annotated[str, Json({"type": ["string", "number"]})]
 
 
-# facts of smg 1.13 --help and vllm-router 0.1.17 --help. Left out: vllm-router's kv_aware, which wants workers that
-# publish every change of their caches.
+# From smg 1.13 --help and vllm-router 0.1.17 --help. Left out: vllm-router's kv_aware, which needs workers that publish
+# every change of their caches.
 POLICIES = {
     "smg": (
         "round_robin", "random", "power_of_two", "least_load", "cache_aware", "prefix_hash",
@@ -63,3 +67,44 @@ POLICIES = {
         "round_robin", "random", "power_of_two", "cache_aware", "consistent_hash", "sticky_least_loaded",
     ),
 }  # fmt: skip
+
+
+# https://huggingface.co/docs/huggingface_hub: letters, digits, - _ . but not at the ends, no -- and no ..
+_PART = r"[A-Za-z0-9](?:[A-Za-z0-9_]|[-.](?=[A-Za-z0-9_]))*"
+_HUB = re.compile(rf"({_PART}/{_PART})(?:@([A-Za-z0-9][A-Za-z0-9._/-]*))?")
+_URL = re.compile(r"(?:https?://)?(?:hf\.co|huggingface\.co)/([^/\s]+/[^/\s@?#]+).*|hf://([^/\s]+/[^/\s]+)")
+_NEEDED = "needed: a Hugging Face id such as Qwen/Qwen2.5-0.5B-Instruct, or a folder that begins with ./ or / or ~"
+
+
+@dataclass(frozen=True)
+class Source:
+    """`place` is a folder as written, or a repository owner/name on the Hub at `revision` (None: its newest)."""
+
+    kind: Literal["folder", "hub"]
+    place: str
+    revision: str | None = None
+
+
+def parse_source(text: str) -> Source:
+    """`./folder`, `/folder`, `~/folder`; else `owner/name` or `owner/name@revision`. Raises Refused."""
+    if text.startswith((".", "/", "~")):
+        return _folder(text)
+    match = _HUB.fullmatch(text)
+    if match and len(match.group(1)) <= 96:
+        return Source("hub", match.group(1), match.group(2))
+    raise Refused(f"{quoted(text)} is not a source", _NEEDED, _hint(text))
+
+
+def _folder(text: str) -> Source:
+    if text.startswith(("./", "../", "/", "~/")) or text in (".", "..", "~"):
+        return Source("folder", text)
+    raise Refused(f"{quoted(text)} is not a source", "needed: a folder that begins with ./ or ../ or / or ~/")
+
+
+def _hint(text: str) -> str:
+    url = _URL.fullmatch(text)
+    if url:
+        return f"did you mean {url.group(1) or url.group(2)}?"
+    if "\\" in text or text.count("/") > 1 or ("/" in text and text.endswith("/")):
+        return f"a folder is written ./{text}" if "\\" not in text else "a folder is written with /"
+    return f"an id has its owner: OWNER/{text}" if re.fullmatch(_PART, text) else ""

@@ -1,7 +1,7 @@
-"""What a model's `args`, `env` and `volumes` may not say, because the plan says it: each names the word to use instead.
+"""Flags, variables and mounts that the plan sets itself, and the key to use instead.
 
-An engine takes a flag in several spellings: `--max-model-len 8`, `--max-model-len=8`, `--max_model_len`, any beginning
-that is unique (`--max-model`), `-tp 2`, `-O0`, `--compilation-config.mode=3`. All of them count.
+A flag has several spellings: `--max-model-len 8`, `--max-model-len=8`, `--max_model_len`, any unique prefix
+(`--max-model`), `-tp 2`, `-O0`, `--compilation-config.mode=3`. All of them count.
 """
 
 from __future__ import annotations
@@ -11,20 +11,19 @@ import re
 from collections.abc import Iterator, Mapping
 
 from kit.errors import quoted
-from kit.manifest.refused import Refused
-from kit.manifest.validators import variable_of
+from kit.manifest.validators import Refused, variable_of
 
-_PLACE = "workers listen where only the router reaches them; write router.bind and router.port"
-_LORA = "write the model's adapters:"
-_GRAPHS = "write graphs: auto, full, small or off"
-_ONE_CARD = "one worker has one card, or replicas: of itself on it"
-_TASK = "write task: generate, embed, rerank or classify"
-_MEMORY = "write memory: with the whole footprint, such as 4GiB; the plan divides it"
+_PLACE = "only the router reaches workers; use router.bind and router.port"
+_LORA = "use adapters:"
+_GRAPHS = "use graphs: auto, full, small or off"
+_ONE_CARD = "one worker has one card; use replicas: for several workers on it"
+_TASK = "use task: generate, embed, rerank or classify"
+_MEMORY = "use memory: with the whole footprint, such as 4GiB"
 
 _VLLM = {
-    "model": "write source:",
-    "served-model-name": "write name:, and adapters: for the names of adapters",
-    "revision": "write source: OWNER/NAME@REVISION",
+    "model": "use source:",
+    "served-model-name": "use name:, and adapters: for adapters",
+    "revision": "use source: OWNER/NAME@REVISION",
     "host": _PLACE,
     "port": _PLACE,
     "uds": _PLACE,
@@ -33,14 +32,14 @@ _VLLM = {
     "ssl-certfile": _PLACE,
     "headless": _PLACE,
     "grpc": _PLACE,
-    "api-key": "write router.api_key: with the name of a variable; workers need none",
-    "hf-token": "write env: {HF_TOKEN: '${HF_TOKEN}'}",
+    "api-key": "use router.api_key: with the name of a variable; workers need no key",
+    "hf-token": "use env: {HF_TOKEN: '${HF_TOKEN}'}",
     "gpu-memory-utilization": _MEMORY,
     "kv-cache-memory-bytes": _MEMORY,
     "num-gpu-blocks-override": _MEMORY,
-    "max-model-len": "write context:",
-    "max-num-seqs": "write requests:",
-    "enforce-eager": "write graphs: off",
+    "max-model-len": "use context:",
+    "max-num-seqs": "use requests:",
+    "enforce-eager": "use graphs: off",
     "no-enforce-eager": _GRAPHS,
     "cudagraph-capture-sizes": _GRAPHS,
     "max-cudagraph-capture-size": _GRAPHS,
@@ -69,10 +68,10 @@ _VLLM = {
     "nnodes": _ONE_CARD,
     "node-rank": _ONE_CARD,
     "distributed-executor-backend": _ONE_CARD,
-    "config": "write its words as args: here, so that the plan sees them",
-    "download-dir": "the kit keeps downloads in a volume; nothing is to be written",
+    "config": "write its flags as args:, so that the plan sees them",
+    "download-dir": "downloads are kept in a volume; leave it out",
 }
-# One letter or a few, after one dash; what follows may be joined to it.
+# Short flags after one dash; their value may be joined.
 _VLLM_SHORT = (
     (re.compile(r"O.*"), "optimization-level"),
     (re.compile(r"cc(\..*)?"), "compilation-config"),
@@ -87,16 +86,16 @@ _VLLM_SHORT = (
 )
 _OWNED: Mapping[str, Mapping[str, str]] = {"vllm": _VLLM}
 
-_CACHES = "the kit mounts its caches at fixed places; leave it out"
-_DEVICE = "write gpu.device:"
+_CACHES = "caches are mounted at fixed paths; leave it out"
+_DEVICE = "use gpu.device:"
 VARIABLES = {
-    "VLLM_PORT": "it would move the worker's inner ports; leave it out",
-    "VLLM_API_KEY": "workers have no key of their own; write router.api_key: with the name of a variable",
-    "VLLM_CPU_KVCACHE_SPACE": "it overrides the planned KV cache; write memory:",
+    "VLLM_PORT": "it changes the worker's internal ports; leave it out",
+    "VLLM_API_KEY": "workers need no key; use router.api_key: with the name of a variable",
+    "VLLM_CPU_KVCACHE_SPACE": "it overrides the planned KV cache; use memory:",
     "CUDA_VISIBLE_DEVICES": _DEVICE,
     "NVIDIA_VISIBLE_DEVICES": _DEVICE,
-    "CUDA_MPS_PIPE_DIRECTORY": "write gpu.mps: true",
-    "CUDA_MPS_LOG_DIRECTORY": "write gpu.mps: true",
+    "CUDA_MPS_PIPE_DIRECTORY": "use gpu.mps: true",
+    "CUDA_MPS_LOG_DIRECTORY": "use gpu.mps: true",
     "HF_HOME": _CACHES,
     "HF_HUB_CACHE": _CACHES,
     "HUGGINGFACE_HUB_CACHE": _CACHES,
@@ -116,21 +115,23 @@ _VOLUME = (
 
 
 def arguments(engine: str, args: tuple[str, ...]) -> Iterator[tuple[int, Refused]]:
-    """(index, why) of every argument that cannot be passed on. What follows a flag is taken for its value."""
+    """(index, why) of every refused argument. What follows a flag is taken for its value."""
     for index, arg in enumerate(args):
         is_flag = re.match(r"--?[A-Za-z]", arg)
         flag = re.split(r"[=\s]", arg)[0]
         if is_flag and (owned := _owned_flag(engine, flag)):
             yield index, _owned_argument(engine, flag, owned)
         elif is_flag and arg[len(flag) : len(flag) + 1].isspace():
-            yield index, Refused(f"{quoted(arg)} is one argument", f"needed: {flag} and its value as an item each")
+            yield index, Refused(f"{quoted(arg)} is one argument", f"needed: {flag} and its value as two items")
         elif index == 0 and not is_flag:
-            yield index, Refused(f"{quoted(arg)} is no flag", "args begin with a flag, such as --trust-remote-code")
+            yield index, Refused(f"{quoted(arg)} is not a flag", "needed: a flag first, such as --trust-remote-code")
 
 
 def _owned_argument(engine: str, flag: str, owned: str) -> Refused:
     exact = flag.replace("_", "-") == f"--{owned}"
-    what = f"{quoted(flag)} is the plan's" if exact else f"{quoted(flag)} means --{owned}, which is the plan's"
+    what = (
+        f"{quoted(flag)} is set by the plan" if exact else f"{quoted(flag)} means --{owned}, which is set by the plan"
+    )
     return Refused(what, _OWNED[engine][owned], secret=owned in ("api-key", "hf-token"))
 
 
@@ -148,37 +149,35 @@ def _owned_flag(engine: str, flag: str) -> str | None:
 def variable(name: str, value: str) -> Refused | None:
     """Why a container may not get `name`=`value`; None when it may."""
     if len(name) > 255 or not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
-        return Refused(f"{quoted(name)} is no variable", "needed: letters, digits and _, no digit first", at_word=True)
+        return Refused(f"{quoted(name)} is not a variable name", "letters, digits and _, no digit first", at_key=True)
     if name in VARIABLES:
         secret = _SECRET.fullmatch(name) is not None
-        return Refused(f"{name} is the plan's", VARIABLES[name], at_word=True, secret=secret)
+        return Refused(f"{name} is set by the plan", VARIABLES[name], at_key=True, secret=secret)
     if variable_of(value):
         return None
     if _SECRET.fullmatch(name) and value:
-        needed = f"the compose file would hold it; write ${{{name}}} and set {name} in your environment"
+        needed = f"write ${{{name}}} and set {name} in your environment, so that no file holds it"
         return Refused(f"{name} holds a secret", needed, secret=True)
     if "${" in value or re.fullmatch(r"\$[A-Za-z_]\w*", value):
-        needed = (
-            "needed: ${NAME}, in capitals, as the whole value: it is read from your environment; or text without ${"
-        )
-        return Refused(f"{quoted(value)} is not read from the environment", needed)
+        needed = "needed: exactly ${NAME}, in capitals, to read it from your environment; or text without ${"
+        return Refused(f"{quoted(value)} is not supported", needed)
     return None
 
 
 def volume(text: str) -> str:
-    """`host:container[:ro]`. Raises Refused for what is no mount, hides the kit's own, or hands over the machine."""
+    """`host:container[:ro]`. Raises Refused for an invalid mount, over the kit's own, or of a container socket."""
     host, target, mode = _parts(text)
     if "$" in text:
-        raise Refused(f"{quoted(text)} holds a $", "variables are not read here; write the path, ~/ for your home")
+        raise Refused(f"{quoted(text)} contains $", "variables are not supported; write the path, ~/ for your home")
     if not target.startswith("/") or mode not in ("", "ro", "rw") or not host:
-        raise Refused(f"{quoted(text)} is no mount", _VOLUME)
+        raise Refused(f"{quoted(text)} is not a mount", _VOLUME)
     if not host.startswith(("./", "../", "/", "~/")) and not _VOLUME_NAME.fullmatch(host):
-        raise Refused(f"{quoted(text)} is no mount", _VOLUME, f"did you mean ./{text}?" if "/" in host else "")
+        raise Refused(f"{quoted(text)} is not a mount", _VOLUME, f"did you mean ./{text}?" if "/" in host else "")
     if _SOCKET.fullmatch(host) or (host.startswith("/") and _normal(host) in _ALL_SOCKETS):
-        raise Refused(f"{quoted(host)} hands the whole machine to the container", "mount only what the model needs")
+        raise Refused(f"{quoted(host)} gives the container the whole machine", "mount only what the model needs")
     hidden = next((path for path in PATHS if _overlap(path, _normal(target))), None)
     if hidden:
-        raise Refused(f"{quoted(target)} would hide the kit's own {hidden}", "mount elsewhere, such as /data")
+        raise Refused(f"{quoted(target)} hides the kit's own {hidden}", "mount elsewhere, such as at /data")
     return text
 
 
@@ -189,7 +188,7 @@ def _parts(text: str) -> tuple[str, str, str]:
 
 
 def _overlap(one: str, other: str) -> bool:
-    """Whether one path lies in the other."""
+    """Whether one path contains the other."""
     short, long = sorted((one, other), key=len)
     return short == "/" or long == short or long.startswith(f"{short}/")
 

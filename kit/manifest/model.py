@@ -1,7 +1,6 @@
-"""monogpu.yaml as types: parsed once, frozen, and trusted from then on.
+"""monogpu.yaml as types: parsed once and frozen.
 
-Single values are checked where their types are declared: fields.py, and validators.py, managed_args.py and source.py,
-which say what they may be.
+Single values are checked where their types are declared: fields.py, validators.py and managed_args.py.
 """
 
 from __future__ import annotations
@@ -30,14 +29,14 @@ from kit.manifest.fields import (
     Weight,
 )
 from kit.manifest.fields import Engine as Engine
+from kit.manifest.fields import Source as Source
 from kit.manifest.fields import Task as Task
-from kit.manifest.source import Source as Source
-from kit.manifest.source import parse_source as parse_source
+from kit.manifest.fields import parse_source as parse_source
 from kit.manifest.validators import variable_of as variable_of
 
 
 class ManifestPart(BaseModel):
-    """A part of the manifest: no word but its own, and no change."""
+    """A part of the manifest: frozen, without unknown keys."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", validate_default=False)
 
@@ -156,7 +155,7 @@ class Model(ManifestPart):
     )
     graphs: Literal["auto", "full", "small", "off"] = Field(
         "auto",
-        description="CUDA graphs: faster, for some memory. auto takes the best that fits and says what it gave up.",
+        description="CUDA graphs: faster, for some memory. auto takes the best that fits and says what is degraded.",
     )
     replicas: Replicas = Field(1, description="How many workers serve it on the card.")
     adapters: tuple[Adapter, ...] = Field((), description="LoRA adapters, each under a name of its own.")

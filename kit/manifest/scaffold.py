@@ -1,6 +1,6 @@
-"""The manifest that `monogpu-kit init` writes: a few models for the card, and every word there is with what it means.
+"""The manifest that `monogpu-kit init` writes: a few models for the card, and every key with its meaning.
 
-A word behind a bare `#` has the value it has anyway, or an example: without the `#` the file is a manifest again.
+A commented key shows its default, or an example: without the `#` the file is still a manifest.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _BY_SIZE = (
 
 
 def picks(gpu: Gpu | None) -> tuple[Pick, ...]:
-    """Models for a card by its size alone; on the CPU, and for a card that nobody knows, what starts anywhere."""
+    """Models for a card by its size; on the CPU, and for an unknown card, what starts anywhere."""
     if gpu is None:
         return (_FAST, _SMALL)
     if gpu.kind == "host":
@@ -53,9 +53,9 @@ def picks(gpu: Gpu | None) -> tuple[Pick, ...]:
 
 
 def starter(gpu: Gpu | None = None, models: Sequence[Pick] | None = None) -> str:
-    """The text of a manifest for `gpu` (None: a card that nobody asked) with `models` (None: by its size)."""
+    """The text of a manifest for `gpu` (None: unknown) with `models` (None: by the card's size)."""
     first, *others = models or picks(gpu)
-    return "\n".join([_HEAD, _gpu(gpu), _REST, _model(first), _WORDS, *(_model(one) for one in others)]) + "\n"
+    return "\n".join([_HEAD, _gpu(gpu), _REST, _model(first), _KEYS, *(_model(one) for one in others)]) + "\n"
 
 
 def schema_text() -> str:
@@ -65,7 +65,7 @@ def schema_text() -> str:
 
 def _gpu(gpu: Gpu | None) -> str:
     device = "none" if gpu and gpu.kind == "host" else f'"{gpu.index if gpu else 0}"'
-    # A card that was given as a size is planned for without asking a driver.
+    # A card given as a size is planned for without asking a driver.
     by_size = gpu is not None and gpu.kind == "cuda" and gpu.uuid is None
     memory = f"memory: {_size(gpu.total_bytes)}" if gpu and by_size else "#memory: 16GiB"
     card = f"  # {printable(gpu.name)}" if gpu else ""
@@ -92,7 +92,7 @@ _HEAD = f"""\
 #   monogpu-kit check    what is wrong in this file, line by line
 #   monogpu-kit plan     what each model takes of the card
 #   monogpu-kit up       print docker-compose.yaml, start it, verify it
-# Words behind a # are what holds without them, or examples; take the # away to change them.
+# Commented lines show the defaults, or examples; remove the # to change them.
 
 #name: assistants            # the Compose project; default: the folder's name"""
 
@@ -109,9 +109,9 @@ router:
   #front_image: haproxy:3.2-alpine # stands in front where a model ranks or classifies
 models:"""
 
-_WORDS = """\
+_KEYS = """\
     # source is a Hugging Face id, with @REVISION to pin it, or a folder such as ./models/chat
-    #engine: vllm            # vllm, ollama, triton or llamacpp
+    #engine: vllm            # vllm, ollama or triton
     #task: generate          # generate, embed, rerank or classify
     #context: 8k             # prompt and answer together, in tokens; default: the model's maximum, at most 8192
     #requests: 32            # at the same time; auto: as many as fit

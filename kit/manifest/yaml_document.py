@@ -1,10 +1,9 @@
-"""YAML text -> data, with the place of every node and what was written there.
+"""YAML text -> data, with the place and the text of every node.
 
 A manifest is read by people, by editors (YAML 1.2) and by tools (YAML 1.1), and must say the same to each. So the text
-is read from the parser's events, without YAML's own guesses: scalars as scalars.py has it, and no aliases, anchors,
-tags, merge keys or duplicate words. Such a thing is a `Problem` of the document; reading goes on after it, so that
-whoever reads the data can report it together with their own. What makes the rest unreadable (syntax, encoding,
-nesting) is a ManifestError at once.
+is read from the parser's events: scalars by yaml_syntax.py, and no aliases, anchors, tags, merge keys or duplicate
+keys. Each of those is a `Problem` of the document, reported together with the problems of its values. What makes the
+rest unreadable (syntax, encoding, nesting) is a ManifestError at once.
 """
 
 from __future__ import annotations
@@ -19,13 +18,13 @@ import yaml
 from yaml import events as ev
 
 from kit.errors import KeyPath, ManifestError, Mark, Problem, quoted
-from kit.manifest import yaml_errors
-from kit.manifest.scalars import is_switch, resolve
+from kit.manifest import yaml_syntax
+from kit.manifest.yaml_syntax import is_switch, resolve
 
 MAX_BYTES = 2**20
 MAX_DEPTH = 32
-MAX_PROBLEMS = 100  # that are told at once
-MAX_STRAYS = 5  # invisible characters that are named one by one
+MAX_PROBLEMS = 100  # reported at once
+MAX_STRAYS = 5  # invisible characters reported one by one
 
 # What YAML calls unprintable, the line ends that editors do not count, and marks of byte order and direction.
 _STRAY = re.compile(
@@ -38,9 +37,9 @@ LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 @dataclass(frozen=True)
 class Document:
-    """`data` is made of dict, list, str, int, float, bool and None. `written` holds unquoted scalars as they stand in
-    the file; `switches` are the places of unquoted on, off, yes and no, which are text here and booleans elsewhere.
-    `problems` must be reported by whoever uses `data`: `parse` of the manifest does, others call `sound()`."""
+    """`data` is made of dict, list, str, int, float, bool and None. `written` holds unquoted scalars as they are in the
+    file; `switches` are the places of unquoted on, off, yes and no, which are text here and booleans elsewhere.
+    `problems` must be reported by whoever uses `data`: manifest.parse does, others call `sound()`."""
 
     file: str
     data: Any
@@ -51,13 +50,13 @@ class Document:
     problems: tuple[Problem, ...] = ()
 
     def mark(self, path: KeyPath) -> Mark:
-        """Where the value at `path` begins; for one that is not there, its nearest ancestor's."""
+        """Where the value at `path` begins, or its nearest ancestor that exists."""
         while path and path not in self.marks:
             path = path[:-1]
         return self.marks.get(path, Mark(self.file, 1, 1))
 
     def key_mark(self, path: KeyPath) -> Mark:
-        """Where the word that `path` ends with is written; a list's items have none: their value's place."""
+        """Where the last key of `path` is written; for an item of a list, its value."""
         return self.key_marks.get(path) or self.mark(path)
 
     def sound(self) -> Document:
@@ -83,8 +82,8 @@ def load_bytes(data: bytes, file: str) -> Document:
 
 
 def load(text: str, file: str, loader: Any = LOADER) -> Document:
-    """YAML `text` -> Document. Raises ManifestError, and nothing else, for what cannot be read at all. `loader` is
-    PyYAML's: its C parser and its Python parser give the same events and places; the first is 20 times faster."""
+    """YAML `text` -> Document. Raises only ManifestError. `loader` is PyYAML's: its C parser and its Python parser give
+    the same events and places; the first is 20 times faster."""
     text = text.removeprefix("\ufeff")
     if len(text) > MAX_BYTES:
         what = f"the file has {len(text):,} characters"
@@ -115,9 +114,9 @@ class _Reader:
             data = self._root()
         except (yaml.YAMLError, ValueError, OverflowError) as error:
             # PyYAML's own parser lets Python's errors through for an escape such as "\\UFFFFFFFF".
-            raise self._unreadable(yaml_errors.explain(error, self._place)) from None
+            raise self._unreadable(yaml_syntax.explain(error, self._place)) from None
         if data is None:
-            raise self._unreadable(Problem("nothing is written here", mark=self._place(0, 0)))
+            raise self._unreadable(Problem("the file is empty", mark=self._place(0, 0)))
         problems = tuple(self.problems.values())
         return Document(self.file, data, self.marks, self.key_marks, self.written, tuple(self.switches), problems)
 
@@ -125,10 +124,10 @@ class _Reader:
         for match in islice(_STRAY.finditer(text), MAX_STRAYS):
             lines = _LINE_END.split(text[: match.start()])
             mark = self._place(len(lines) - 1, len(lines[-1]))
-            yield Problem(f"the character U+{ord(match.group()):04X} cannot be seen", "remove it", mark=mark)
+            yield Problem(f"the character U+{ord(match.group()):04X} is invisible", "remove it", mark=mark)
 
     def _root(self) -> Any:
-        """The only document. The stream's and the document's own events frame it."""
+        """The only document, between the events of the stream and of the document."""
         next(self.events)
         if isinstance(next(self.events), ev.StreamEndEvent):
             return None
@@ -136,7 +135,7 @@ class _Reader:
         next(self.events)
         after = next(self.events)
         if isinstance(after, ev.DocumentStartEvent):
-            self._complain((), "a second document begins here", "needed: one document a file; remove the '---'", after)
+            self._complain((), "a second document begins here", "needed: one document; remove the '---'", after)
         return data
 
     def _node(self, event: ev.Event, path: KeyPath) -> Any:
@@ -145,13 +144,13 @@ class _Reader:
             raise self._unreadable(deep)
         self.marks[path] = self._mark(event)
         if isinstance(event, ev.AliasEvent):
-            self._complain(path, f"an alias, *{event.anchor}", "aliases are not read; write the value again", event)
+            self._complain(path, f"an alias, *{event.anchor}", "aliases are not supported; repeat the value", event)
             return None
         assert isinstance(event, ev.ScalarEvent | ev.CollectionStartEvent)
         if event.anchor:
-            self._complain(path, f"an anchor, &{event.anchor}", "anchors are not read; remove it", event)
+            self._complain(path, f"an anchor, &{event.anchor}", "anchors are not supported; remove it", event)
         if event.tag:
-            self._complain(path, f"a tag, {quoted(event.tag)}", "tags are not read; text goes in quotes", event)
+            self._complain(path, f"a tag, {quoted(event.tag)}", "tags are not supported; text goes in quotes", event)
         if isinstance(event, ev.ScalarEvent):
             return self._scalar(event, path)
         return self._mapping(path) if isinstance(event, ev.MappingStartEvent) else self._sequence(path)
@@ -175,49 +174,48 @@ class _Reader:
         return items
 
     def _mapping(self, path: KeyPath) -> dict[str, Any]:
-        """Of a word that is written twice, the first value is kept."""
+        """Of a duplicate key the first value is kept."""
         data: dict[str, Any] = {}
         while not isinstance(event := next(self.events), ev.MappingEndEvent):
-            word = self._word(event, path)
-            here = (*path, word)
-            if word in data or here in self.problems:
+            key = self._key(event, path)
+            here = (*path, key)
+            if key in data or here in self.problems:
                 self._skip(next(self.events))
-            if word in data:
+            if key in data:
                 first = self.key_marks[here].line
-                needed = f"the first is at line {first}; keep one"
-                self._complain(here, f"{quoted(word)} is written twice", needed, event)
+                self._complain(here, f"duplicate key {quoted(key)}", f"the first is at line {first}; keep one", event)
             elif here not in self.problems:
                 self.key_marks[here] = self._mark(event)
-                data[word] = self._node(next(self.events), here)
+                data[key] = self._node(next(self.events), here)
         return data
 
-    def _word(self, event: ev.Event, path: KeyPath) -> str:
-        """A mapping's key, as it is written. One that is no plain text is a problem at that place."""
+    def _key(self, event: ev.Event, path: KeyPath) -> str:
+        """A mapping's key as it is written. A key that is not plain text is a problem."""
         if not isinstance(event, ev.ScalarEvent):
-            self._complain((*path, "?"), "a word must be plain text", "needed: word: value", event)
+            self._complain((*path, "?"), "a key must be plain text", "needed: key: value", event)
             self._skip(event)
             return "?"
         here = (*path, event.value)
         value, complaint = (event.value, "") if event.style else resolve(event.value)
         if event.anchor or event.tag:
-            self._complain(here, "an anchor or a tag at a word", "they are not read; remove it", event)
+            self._complain(here, "an anchor or a tag at a key", "not supported; remove it", event)
         elif event.value == "<<" and not event.style:
-            self._complain(here, "a merge key, <<", "merge keys are not read; write the words again", event)
+            self._complain(here, "a merge key, <<", "merge keys are not supported; repeat the keys", event)
         elif complaint or not isinstance(value, str) or (is_switch(value) and not event.style):
-            what = f"the word {quoted(event.value)} is not text to every YAML reader"
+            what = f"the key {quoted(event.value)} is not text to every YAML reader"
             self._complain(here, what, "put it in quotes", event)
         self._visible(event, here)
         return str(event.value)
 
     def _visible(self, event: ev.ScalarEvent, path: KeyPath) -> None:
-        """An escape may stand for what no process can be given: a NUL ends arguments and variables early."""
+        """No process can be given a NUL, which an escape may produce."""
         stray = _NO_TEXT.search(event.value)
         if stray:
             what = f"an escape for the character U+{ord(stray.group()):04X}"
-            self._complain(path, what, "it cannot be passed on; remove it", event)
+            self._complain(path, what, "no process can be given it; remove it", event)
 
     def _skip(self, event: ev.Event) -> None:
-        """Read a node and keep nothing of it."""
+        """Read past a node."""
         depth = 0
         while True:
             depth += isinstance(event, ev.CollectionStartEvent) - isinstance(event, ev.CollectionEndEvent)

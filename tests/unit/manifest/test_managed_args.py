@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kit.manifest import managed_args
-from kit.manifest.refused import Refused
+from kit.manifest.validators import Refused
 
 
 def found(*args: str, engine: str = "vllm") -> list[int]:
@@ -85,7 +85,7 @@ def test_any_arguments_are_taken_or_refused_once_each(engine: str, args: list[st
 def test_a_variable_that_the_plan_owns_is_refused(name: str) -> None:
     reason = managed_args.variable(name, "x")
     assert reason
-    assert reason.at_word
+    assert reason.at_key
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from kit.manifest.model import (
     Source,
     variable_of,
 )
-from kit.manifest.refused import Refused
+from kit.manifest.validators import Refused
 from kit.manifest.yaml_document import load, load_bytes
 from kit.units import GIB, MIB
 from tests.support.manifests import parse
@@ -156,7 +156,7 @@ def test_a_loopback_address_needs_no_key(bind: str) -> None:
 
 @pytest.mark.parametrize("bind", ["0.0.0.0", "192.168.1.5", "'::'", "'fe80::1'", "'::ffff:192.168.1.5'"])
 def test_any_other_address_does(bind: str) -> None:
-    assert "there is no api_key" in refused(f"router: {{bind: {bind}}}\n{model()}")[0]
+    assert "without an api_key" in refused(f"router: {{bind: {bind}}}\n{model()}")[0]
     assert read(f"router: {{bind: {bind}, api_key: KEY}}\n{model()}").router.api_key == "KEY"
     assert read(f"router: {{bind: {bind}, api_key_file: ./key}}\n{model()}").router.api_key_file == "./key"
 
@@ -182,8 +182,17 @@ def test_a_source_is_parsed_where_it_is_asked_for() -> None:
 
 
 def test_another_engine_has_its_own_sources_and_arguments() -> None:
-    made = read("models: [{name: small, source: 'llama3.2:1b', engine: llamacpp, args: [--port, x]}]")
-    assert (made.models[0].source, made.models[0].args) == ("llama3.2:1b", ("--port", "x"))
+    made = read("models: [{name: small, source: 'llama3.2:1b', engine: ollama, memory: 1GiB}]")
+    assert made.models[0].source == "llama3.2:1b"
+    said = refused("models: [{name: shout, source: ./shout, engine: triton, task: infer, memory: 1GiB, args: [--port, x]}]")
+    assert not any("args" in one for one in said)
+
+
+def test_an_engine_that_does_not_exist_is_refused_with_the_nearest() -> None:
+    (said,) = refused(model("engine: llamacpp"))
+    assert said.endswith(
+        "models[0].engine: 'llamacpp' is not allowed here; needed: one of vllm, ollama, triton; did you mean 'ollama'?"
+    )
 
 
 @pytest.mark.parametrize("path", BAD, ids=lambda path: path.stem)

@@ -9,7 +9,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kit.manifest.scalars import Scalar, is_switch, resolve
+from kit.manifest.yaml_syntax import Scalar, is_switch, resolve
 
 
 @pytest.mark.parametrize(

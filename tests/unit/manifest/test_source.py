@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kit.manifest.refused import Refused
-from kit.manifest.source import Source, parse_source
+from kit.manifest.fields import Source, parse_source
+from kit.manifest.validators import Refused
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kit.manifest import validators
-from kit.manifest.refused import Refused
+from kit.manifest.validators import Refused
 from kit.units import GIB, MIB
 
 GOOD: list[tuple[Callable[[Any], Any], Any, Any]] = [
@@ -44,7 +44,7 @@ GOOD: list[tuple[Callable[[Any], Any], Any, Any]] = [
 BAD: list[tuple[Callable[[Any], Any], Any]] = [
     *((validators.name, text) for text in ("", "A", "-a", "a-", "a_b", "a.b", "7b", "a b", "a\n", "é", "x" * 41)),
     *((validators.name, text) for text in validators.RESERVED),
-    *((validators.name, text) for text in ("fetch-chat", "vllm", "master", "vllm-dp-master", "llama-arg")),
+    *((validators.name, text) for text in ("fetch-chat", "vllm", "master", "vllm-dp-master")),
     *((validators.project, text) for text in ("", "A", "-a", "_a", "a.b", "a\n", "x" * 41)),
     *(
         (validators.device, value)
@@ -115,4 +115,4 @@ def test_only_a_loopback_address_is_closed_to_others(address: str, loopback: boo
     [(None, "nothing"), (True, "true"), ("a", "'a'"), ({}, "a mapping"), ([], "a list"), ((), "a list"), (1.5, "1.5")],
 )
 def test_a_value_is_told_in_words(value: Any, words: str) -> None:
-    assert validators.told(value) == words
+    assert validators.shown(value) == words
