@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from kit.engines import Engine, engine_of, mps
+from kit.engines import ENGINES, Engine, mps
 from kit.memory.bill import Plan, Share
 from kit.routers import haproxy, router_of
 from kit.stack.comments import bill, header
@@ -23,7 +23,7 @@ def worker_services(made: Sequence[tuple[Service, Share]], plan: Plan) -> list[S
     for service, share in made:
         services.setdefault(service.name, service)
         shares.setdefault(service.name, []).append(share)
-        engines[service.name] = engine_of(plan, share)
+        engines[service.name] = ENGINES[share.model.engine]
     return [
         replace(
             service,
@@ -59,7 +59,7 @@ def assemble(plan: Plan) -> Stack:
     because every byte is pinned: no order fits better, and this one the user chose. Raises ManifestError for what no
     engine or router here can serve."""
 
-    pairs = [(engine_of(plan, share), share) for share in plan.shares]
+    pairs = [(ENGINES[share.model.engine], share) for share in plan.shares]
     router = router_of(plan)
     made = worker_services([(engine.service(share, plan), share) for engine, share in pairs], plan)
     daemons, workers = mps.shared(made, plan) if plan.manifest.gpu.mps else ((), made)

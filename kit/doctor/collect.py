@@ -22,7 +22,7 @@ from kit.engines import mps
 from kit.errors import ModelFilesError, TargetError
 from kit.facts.hub import Hub, UnreachableError, ask_hub, default_hub
 from kit.files import read_text
-from kit.manifest.source import Source
+from kit.manifest.fields import Source
 
 if TYPE_CHECKING:
     import httpx

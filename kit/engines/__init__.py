@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 from kit.engines import ollama, triton, vllm
-from kit.errors import KeyPath, ManifestError, Problem
+from kit.errors import KeyPath
 from kit.manifest.model import Model
 from kit.manifest.validators import Refused
 from kit.memory.bill import Plan, Share
@@ -51,16 +51,3 @@ class Engine(Protocol):
 
 
 ENGINES: dict[str, Engine] = {"vllm": vllm, "ollama": ollama, "triton": triton}
-
-
-def engine_of(plan: Plan, share: Share) -> Engine:
-    """The engine's module. Raises ManifestError, at the model, for an engine that has none."""
-    if share.model.engine in ENGINES:
-        return ENGINES[share.model.engine]
-    raise ManifestError(none_for(plan.manifest.models.index(share.model), share.model))
-
-
-def none_for(index: int, model: Model) -> Problem:
-    """Why a model's engine cannot be served, at its line."""
-    needed = f"needed: one of {', '.join(sorted(ENGINES))}"
-    return Problem(f"the engine '{model.engine}' cannot be served yet", needed, path=("models", index, "engine"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from kit.engines import ENGINES, none_for
+from kit.engines import ENGINES
 from kit.errors import ManifestError, Problem
 from kit.facts.facts import AdapterFacts, Facts
 from kit.gpu import Gpu
@@ -38,8 +38,7 @@ def workers_of(inputs: PlanInput) -> tuple[Worker, ...]:
     problems: list[Problem] = []
     made: list[Worker] = []
     for index, model in enumerate(inputs.manifest.models):
-        priced = model.engine in ENGINES and ENGINES[model.engine].PRICED
-        facts = inputs.facts[model.source] if priced else None
+        facts = inputs.facts[model.source] if ENGINES[model.engine].PRICED else None
         found = list(_impossible(index, model, facts))
         problems += found
         made += [] if found else _replicas(inputs, index, model, facts)

@@ -5,7 +5,6 @@ from hypothesis import given
 
 from kit import __version__
 from kit.assemble import assemble
-from kit.errors import ManifestError
 from kit.manifest.model import Adapter
 from kit.memory.bill import Plan
 from kit.stack.labels import ROLE, probes_of
@@ -210,9 +209,3 @@ def test_a_secret_reaches_only_the_container_that_needs_it() -> None:
     held = {one.name: {v.name for _, v in one.environment if isinstance(v, Secret)} for one in stack.services}
     assert held == {"fetch-qwen-qwen2-5-1-5b-instruct": {"MY_TOKEN"}, "chat": {"OTHER"}, "router": {"THE_KEY"}}
     assert not [item for one in stack.services for item in one.command if isinstance(item, Secret)]
-
-
-def test_an_engine_that_cannot_be_served_is_an_error_at_its_word() -> None:
-    with pytest.raises(ManifestError) as engine:
-        assemble(plan(TWO[0], share(model("phi", "./phi.gguf", engine="llamacpp"))))
-    assert [problem.path for problem in engine.value.problems] == [("models", 1, "engine")]

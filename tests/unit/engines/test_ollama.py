@@ -97,11 +97,11 @@ def test_on_the_cpu_it_is_given_no_card() -> None:
 
 
 REFUSED = {
-    "memory: auto": ("", "models[0].memory: what 'chat' takes on ollama is not known before it runs"),
+    "memory: auto": ("", "models[0].memory: the memory of a model on ollama cannot be planned"),
     "another task": ("memory: 1GiB, task: rerank", "models[0].task: Ollama serves no model whose task is rerank"),
     "arguments": ("memory: 1GiB, args: [--port, '1']", "models[0].args: `ollama serve` takes no arguments"),
-    "replicas": ("memory: 1GiB, replicas: 2", "models[0].replicas: ollama serves 'chat' in one process"),
-    "graphs": ("memory: 1GiB, graphs: full", "models[0].graphs: ollama decides about CUDA graphs itself"),
+    "replicas": ("memory: 1GiB, replicas: 2", "models[0].replicas: ollama serves a model in one process"),
+    "graphs": ("memory: 1GiB, graphs: full", "models[0].graphs: ollama chooses CUDA graphs itself"),
     "requests: auto": ("memory: 1GiB, requests: auto", "models[0].requests: ollama is not planned by the kit"),
 }
 

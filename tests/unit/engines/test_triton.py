@@ -75,14 +75,14 @@ def test_a_model_that_ranks_beside_it_keeps_its_own_paths() -> None:
 
 
 REFUSED = {
-    "memory: auto": ("source: ./m, task: infer", "models[0].memory: what 'shout' takes on triton is not known"),
+    "memory: auto": ("source: ./m, task: infer", "models[0].memory: the memory of a model on triton cannot be planned"),
     "a repository": ("source: org/m, task: infer, memory: 1GiB", "models[0].source: Triton downloads nothing"),
     "another task": ("source: ./m, memory: 1GiB", "models[0].task: Triton's models take and give tensors"),
     "the kit's own argument": (
         "source: ./m, task: infer, memory: 1GiB, args: [--model-control-mode=poll]",
         "models[0].args[0]: --model-control-mode is the kit's",
     ),
-    "nothing for the router": ("source: ./m, task: infer, memory: 1GiB", "no model here has a name at the router"),
+    "nothing for the router": ("source: ./m, task: infer, memory: 1GiB", "every model has task: infer"),
 }
 
 
@@ -94,5 +94,5 @@ def test_what_it_cannot_do_is_refused_at_its_line(words: str, problem: str) -> N
 
 
 def test_other_engines_take_no_tensors() -> None:
-    with pytest.raises(ManifestError, match="vllm takes and gives no tensors"):
+    with pytest.raises(ManifestError, match="vllm has no task infer"):
         parse(load("models:\n  - {name: a, source: org/a, task: infer}\n", "monogpu.yaml"))

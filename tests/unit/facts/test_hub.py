@@ -204,7 +204,7 @@ def test_the_problems_of_all_sources_come_at_once_at_their_places(tmp_path: Path
         gather(["./none", "no-owner"], tmp_path, {}, places={"./none": (("models", 0, "source"), mark)})
     first, second = caught.value.problems
     assert str(first).startswith("monogpu.yaml:3:13: models[0].source: ./none: the folder")
-    assert "'no-owner' is no source" in str(second)
+    assert "'no-owner' is not a source" in str(second)
 
 
 def test_adapters_are_gathered_the_same_way(tmp_path: Path) -> None:

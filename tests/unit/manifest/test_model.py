@@ -184,7 +184,9 @@ def test_a_source_is_parsed_where_it_is_asked_for() -> None:
 def test_another_engine_has_its_own_sources_and_arguments() -> None:
     made = read("models: [{name: small, source: 'llama3.2:1b', engine: ollama, memory: 1GiB}]")
     assert made.models[0].source == "llama3.2:1b"
-    said = refused("models: [{name: shout, source: ./shout, engine: triton, task: infer, memory: 1GiB, args: [--port, x]}]")
+    said = refused(
+        "models: [{name: shout, source: ./shout, engine: triton, task: infer, memory: 1GiB, args: [--port, x]}]"
+    )
     assert not any("args" in one for one in said)
 
 
