@@ -89,10 +89,7 @@ def _measured_lines(candidate: Candidate, lock: Measured) -> tuple[Line, ...]:
 
 
 def _impossible(index: int, model: Model, facts: Facts | None) -> Iterator[Problem]:
-    """What no memory fixes: an engine that does not exist, a context beyond the model's own, weights or flags that
-    cannot be priced."""
-    if model.engine not in ENGINES:
-        yield none_for(index, model)
+    """What no memory fixes: a context beyond the model's own, weights or flags that cannot be priced."""
     if facts is None:
         return
     if model.context != "auto" and facts.max_position and model.context > facts.max_position:
