@@ -1,4 +1,6 @@
-"""Prometheus' text form -> samples. Pure. What is not understood is left out, and what is not there stays None."""
+"""What a worker's metrics and open connections say of its load. Pure.
+
+What is not understood is left out, and what is not there stays None."""
 
 from __future__ import annotations
 
@@ -8,8 +10,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 _LINE = re.compile(r"([A-Za-z_:][\w:]*)(?:\{(.*)\})?\s+(\S+)(?:\s+-?\d+)?")
+_ESTABLISHED = "01"  # a state in /proc/net/tcp
 _LABEL = re.compile(r'([A-Za-z_]\w*)="((?:[^"\\]|\\.)*)"')
-_ESCAPED = {"n": "\n"}
 
 
 @dataclass(frozen=True)
@@ -23,28 +25,22 @@ class Sample:
 
 def samples(text: str) -> tuple[Sample, ...]:
     """Every sample whose value is a number."""
-    found = (_sample(line.strip()) for line in text.splitlines())
-    return tuple(each for each in found if each is not None)
+    lines = filter(None, (_LINE.fullmatch(line.strip()) for line in text.splitlines()))
+    found = [Sample(line[1], _number(line[3]), _labels(line[2] or "")) for line in lines]
+    return tuple(each for each in found if not math.isnan(each.value))
 
 
-def _sample(line: str) -> Sample | None:
-    match = _LINE.fullmatch(line)
-    if match is None:
-        return None
-    name, labels, value = match.groups()
+def _number(text: str) -> float:
     try:
-        number = float(value)
+        return float(text)
     except ValueError:
-        return None
-    return None if math.isnan(number) else Sample(name, number, _labels(labels or ""))
+        return math.nan
 
 
 def _labels(text: str) -> dict[str, str]:
-    return {name: re.sub(r"\\(.)", _unescaped, value) for name, value in _LABEL.findall(text)}
-
-
-def _unescaped(match: re.Match[str]) -> str:
-    return _ESCAPED.get(match.group(1), match.group(1))
+    return {
+        name: re.sub(r"\\(.)", lambda m: "\n" if m[1] == "n" else m[1], value) for name, value in _LABEL.findall(text)
+    }
 
 
 def total(found: Iterable[Sample], name: str, **labels: str) -> float | None:
@@ -55,8 +51,8 @@ def total(found: Iterable[Sample], name: str, **labels: str) -> float | None:
 
 @dataclass(frozen=True)
 class Load:
-    """What a vLLM worker says at /metrics, `at` seconds of a clock that only goes forward. Requests; tokens since it
-    started; `kv_used` from 0 to 1. None is what it did not say."""
+    """What a worker does, `at` seconds of a clock that only goes forward: requests that run and that wait; tokens since
+    it started; `kv_used` from 0 to 1. None is what is not known."""
 
     at: float
     running: int | None = None
@@ -67,19 +63,28 @@ class Load:
 
 
 def load(text: str, at: float) -> Load:
-    """The answer of /metrics."""
+    """The answer of a vLLM's or a Triton's metrics; of Triton only the waiting requests."""
     found = samples(text)
 
-    def whole(name: str) -> int | None:
-        value = total(found, name)
-        return None if value is None or value < 0 or value == float("inf") else round(value)
+    def whole(*names: str) -> int | None:
+        values = [value for name in names if (value := total(found, name)) is not None and 0 <= value < math.inf]
+        return round(values[0]) if values else None
 
     used = [each.value for each in found if each.name == "vllm:kv_cache_usage_perc"]
     return Load(
         at=at,
         running=whole("vllm:num_requests_running"),
-        waiting=whole("vllm:num_requests_waiting"),
+        waiting=whole("vllm:num_requests_waiting", "nv_inference_pending_request_count"),
         kv_used=max(used) if used else None,
         read=whole("vllm:prompt_tokens_total"),
         written=whole("vllm:generation_tokens_total"),
     )
+
+
+def connections(text: str, port: int) -> int:
+    """How many connections to `port` are open, by /proc/net/tcp and tcp6; without those from the same address, such as
+    a health check's inside the container."""
+    rows = (line.split() for line in text.splitlines())
+    open_ones = [(row[1], row[2]) for row in rows if len(row) > 3 and row[3] == _ESTABLISHED]
+    ends = [(*local.split(":"), remote.split(":")[0]) for local, remote in open_ones]
+    return sum(int(local_port, 16) == port and local != remote for local, local_port, remote in ends)

@@ -125,8 +125,8 @@ class Loaders:
     def door(self) -> str:
         """The router's address on the workers' network: the service that is published."""
         for one in status(self.project, self.client):
-            if one.role == "router" and one.ports and one.state == "running":
-                inside = self.client.api.inspect_container(one.container)["HostConfig"]["PortBindings"]
+            if one.role == "router" and one.ports and one.status == "running":
+                inside = self.client.api.inspect_container(one.id)["HostConfig"]["PortBindings"]
                 return f"http://{one.service}:{next(iter(inside)).partition('/')[0]}"
         raise TargetError(Problem(f"the router of {self.project} does not run", "`monogpu-kit up` starts it"))
 

@@ -36,7 +36,7 @@ from kit.bench.stacks import StackRunner
 from kit.errors import TargetError
 from kit.gpu import Gpu, GpuError
 from kit.project.load import LIVE, choose_gpu
-from kit.status.collect import look
+from kit.status.collect import collect
 
 if TYPE_CHECKING:
     from kit.bench.session import Session
@@ -89,8 +89,10 @@ class StepRunner:
         now = self.ground.now
         if now is None or now.key != AS_GIVEN or any(isinstance(r, MemoryRead) for r in self.files.records):
             return
-        found = look(self.session.client, self.session.project.manifest.name, lambda: _card_now(self.session))
-        self.files.add(MemoryRead({one.name: one.held for one in found.services if one.held and one.role == "worker"}))
+        found = collect(self.session.client, self.session.project.manifest.name, lambda: _card_now(self.session))
+        self.files.add(
+            MemoryRead({one.service: one.held for one in found.services if one.held and one.role == "worker"})
+        )
 
     def _stand(self, stand: StackVariant) -> None:
         if self.ground.now is not None and self.ground.now.key != stand.key:

@@ -51,7 +51,7 @@ def run(output: Output, file: Path, options: BenchOptions) -> int:
     project = read_project(file)
     policies = _policies(options.policies, project.manifest.router.engine)
     client = compose.connect(output.environ)
-    running = [one for one in compose.status(project.manifest.name, client) if one.state == "running"]
+    running = [one for one in compose.status(project.manifest.name, client) if one.status == "running"]
     files = ResultsDir.at(options.output or project.folder / "bench")
     gpu = as_before(None if options.again else began(files.records), _card(project, client))
     wish = BenchRequest(planned_for(project, gpu), effort, options.model, options.goodput, rates, policies, levels)

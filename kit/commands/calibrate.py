@@ -58,7 +58,7 @@ def run(output: Output, file: Path, timeout: float) -> int:
 
 def _refuse_running(project: Project, client: DockerClient) -> None:
     """A worker is measured alone."""
-    running = [one.service for one in up.status(project.manifest.name, client) if one.state == "running"]
+    running = [one.service for one in up.status(project.manifest.name, client) if one.status == "running"]
     if running:
         raise TargetError(
             Problem(f"{', '.join(running)} of {project.manifest.name} run", "needed: `monogpu-kit down` first")
@@ -102,12 +102,12 @@ def _measure(
     try:
         with Watcher(output.progress()) as watch:
             up.up(project.folder, client, output.environ, watch, timeout, only=(share.service,))
-        container = inside.container_of(client, name, share.service)
+        worker = inside.running(client, name, share.service)
         idle = _used(project, client, share.service)
         words = max(min(share.context - 64, share.batched_tokens) // 2, 8)
         output.say(f"  {share.service} uses {gib(idle)} when idle; {BURST_SECONDS} s of load follow")
-        port, model = ENGINES[share.model.engine].PORT, share.model
-        counts = inside.burst(client, container, port, model.name, model.task, share.requests, BURST_SECONDS, words)
+        model = share.model
+        counts = inside.burst(client, worker, model.name, model.task, share.requests, BURST_SECONDS, words)
         if not counts["done"]:
             raise TargetError(
                 Problem(f"no request to {share.service} succeeded", "so its memory under load is unknown"),

@@ -14,7 +14,7 @@ from kit.metrics import Load
 from kit.output.console import Output
 from kit.output.status import NARROW, lines
 from kit.project.load import LIVE, choose_gpu, read_project
-from kit.status.collect import look
+from kit.status.collect import collect
 from kit.status.model import Status, as_json, by_name
 
 BETWEEN = 1.0  # seconds between the two looks that tokens a second need
@@ -31,7 +31,7 @@ def run(output: Output, file: Path, watch: bool, interval: float) -> int:
         return None
 
     def ask(before: Mapping[str, Load]) -> Status:
-        return look(client, project.manifest.name, card, before)
+        return collect(client, project.manifest.name, card, before)
 
     status = ask({})
     if watch and not output.as_json and output.out.isatty():

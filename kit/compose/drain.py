@@ -1,85 +1,81 @@
-"""Names and their workers while `up` works: who stops is taken out first, and put back when it serves again.
+"""Drains workers while `up` works: one that stops is taken out of the routers first, and put back when it serves again.
 
-What sends requests to workers is a door: the router's list (listing.py), and HAProxy where it stands in front of the
-router (fronting.py). While none of them runs, nothing is taken out: a router that Docker Compose starts meanwhile finds
-every name.
+What sends requests to workers is a traffic gate: SMG's list (drain_smg.py), and HAProxy where it stands in front of the
+router (drain_haproxy.py). While none of them runs, nothing is taken out: a router that Docker Compose starts meanwhile
+finds every name.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
-from kit.compose import drain_smg
-from kit.compose import exec as inside
+from kit.compose import drain_smg, stats
 from kit.compose.drain_haproxy import HaproxyDrain
 from kit.compose.drain_smg import SmgDrain
 from kit.compose.events import Waiting
-from kit.compose.observe import containers, inspect
+from kit.compose.observe import containers
 from kit.compose.observed import ContainerState
 from kit.compose.operation import Operation
 from kit.compose.wait import ExecutionContext
-from kit.errors import TargetError
 from kit.files import read_text
-from kit.metrics import load
 from kit.routers import drain_state, haproxy, smg
 from kit.stack import labels as kit_labels
 
-WORKER_PORT = 8000
-LET_GO = 20.0  # seconds that a router may take to read its list again
-FINISH = 120.0  # seconds that requests in flight may take
+REREAD = 20.0  # seconds that a router may take to read its list again
+FINISH = 120.0  # seconds that open requests may take
 
 
 class TrafficGate(Protocol):
-    """Who sends requests to services. Nothing raises: a door that does not answer sends nobody anything."""
+    """What sends requests to services. Nothing raises: a gate that does not answer sends no requests."""
 
     def up_to_date(self) -> bool:
         """Whether it has read the files that were printed for it."""
 
     def close(self, out: Collection[str]) -> None:
-        """Sends nothing more to `out`, which is everybody who is to be out now."""
+        """Sends nothing more to `out`, which is every service that is to be out now."""
 
     def open(self, service: str, out: Collection[str]) -> None:
         """Sends to `service` again; `out` are those who stay out."""
 
-    def let_go(self, services: Collection[str]) -> bool:
+    def drained(self, services: Collection[str]) -> bool:
         """Whether nothing new is sent to them."""
 
-    def at_rest(self, service: str) -> bool:
-        """Whether nothing that was sent to it is unanswered, as far as this door knows."""
+    def idle(self, service: str) -> bool:
+        """Whether everything that was sent to it is answered, as far as this gate knows."""
 
-    def taken_up(self, services: Collection[str]) -> bool:
+    def serving(self, services: Collection[str]) -> bool:
         """Whether requests are sent to them again."""
 
     def restore(self) -> None:
-        """Everybody is in again, those too whom a walk left out that was killed."""
+        """Puts every service back, those too that an `up` left out when it was killed."""
 
 
 class Traffic:
-    """Who is out, at every door."""
+    """Which services are out, at every gate."""
 
-    def __init__(self, walk: ExecutionContext, doors: Sequence[TrafficGate]) -> None:
-        self.walk, self.doors = walk, doors
+    def __init__(self, context: ExecutionContext, gates: Sequence[TrafficGate]) -> None:
+        self.context, self.gates = context, gates
         self.out: set[str] = set()
         self.back: set[str] = set()
 
     def close(self, services: Collection[str]) -> None:
-        """Takes these services out, and returns when they have no request left, or when that takes too long. Those who
-        were put back before serve by then: not two names are away at once where one would do."""
-        if not self.doors:
+        """Takes these services out, and returns when they have no open request, or when that takes too long. Those that
+        were put back before serve by then: no two names are away at once where one would do."""
+        if not self.gates:
             return
         self.settle()
-        self._wait("router", "it reads its files", LET_GO, lambda: all(door.up_to_date() for door in self.doors))
+        self._wait("router", "it reads its files", REREAD, lambda: all(gate.up_to_date() for gate in self.gates))
         self.out |= set(services)
-        for door in self.doors:
-            door.close(self.out)
-        words = ", ".join(services)
-        self._wait(words, "the router lets go of it", LET_GO, lambda: all(d.let_go(services) for d in self.doors))
+        for gate in self.gates:
+            gate.close(self.out)
+        names = ", ".join(services)
+        self._wait(names, "the router drains it", REREAD, lambda: all(gate.drained(services) for gate in self.gates))
         for service in services:
-            self._wait(service, "its last requests are answered", FINISH, lambda s=service: self._at_rest(s))  # type: ignore[misc]
+            self._wait(service, "its open requests are answered", FINISH, lambda s=service: self._idle(s))  # type: ignore[misc]
 
     def open(self, service: str) -> None:
         """Puts a service back."""
@@ -87,72 +83,61 @@ class Traffic:
             return
         self.out.discard(service)
         self.back.add(service)
-        for door in self.doors:
-            door.open(service, self.out)
+        for gate in self.gates:
+            gate.open(service, self.out)
 
     def settle(self) -> None:
         """Returns when those who were put back are sent to again, or when that takes too long."""
         if self.back:
-            self._wait(
-                "router", "it takes up the names", LET_GO, lambda: all(d.taken_up(self.back) for d in self.doors)
-            )
+            self._wait("router", "it adds the names", REREAD, lambda: all(g.serving(self.back) for g in self.gates))
             self.back.clear()
 
-    def restore(self) -> None:
-        """Everybody is in."""
-        for door in self.doors:
-            door.restore()
+    def _idle(self, service: str) -> bool:
+        """As the gates and the worker itself say; one that does not answer, or is unhealthy, is not waited for."""
+        if not all(gate.idle(service) for gate in self.gates):
+            return False
+        client, project = self.context.client, self.context.project.name
+        running = (each for each in containers(client, project) if each.service == service and each.status == "running")
+        loads = [stats.load(client, each, time.monotonic()) for each in running if each.health != "unhealthy"]
+        return all(map(drain_state.idle, loads))
 
-    def _at_rest(self, service: str) -> bool:
-        return all(door.at_rest(service) for door in self.doors) and self._has_no_request(service)
-
-    def _has_no_request(self, service: str) -> bool:
-        """As the worker itself says; one that does not tell, or that is unhealthy, is not waited for."""
-        client, project = self.walk.client, self.walk.project.name
-        with suppress(TargetError):
-            found = inspect(client, inside.container_of(client, project, service))
-            if found is not None and found.health != "unhealthy":
-                said = inside.get(client, found.id, WORKER_PORT, "/metrics")
-                return drain_state.at_rest(load(said, time.monotonic()))
-        return True
-
-    def _wait(self, who: str, state: str, most: float, done: Callable[[], bool]) -> None:
-        clock = self.walk.clock
+    def _wait(self, service: str, state: str, most: float, done: Callable[[], bool]) -> None:
+        clock = self.context.clock
         began = clock.now()
         while not done() and (seconds := clock.now() - began) < most:
-            self.walk.watch(Waiting(who, state, seconds, None, ""))
+            self.context.watch(Waiting(service, state, seconds, None, ""))
             clock.sleep(clock.pause)
 
 
 @contextmanager
-def around(walk: ExecutionContext, operations: Sequence[Operation]) -> Iterator[Traffic]:
-    """The names while `operations` are done; everybody is in again afterwards, whatever happens."""
-    folder = walk.project.file.parent
+def around(context: ExecutionContext, operations: Sequence[Operation]) -> Iterator[Traffic]:
+    """The traffic while `operations` are done; every service is back afterwards, whatever happens."""
+    folder = context.project.file.parent
     restore(folder)
-    doors = tuple(_doors(walk, folder))
-    for door in doors:
-        door.restore()
-    names = Traffic(walk, doors if any(op.verb == "drain" for op in operations) else ())
+    gates = tuple(_gates(context, folder))
+    for gate in gates:
+        gate.restore()
+    traffic = Traffic(context, gates if any(op.verb == "drain" for op in operations) else ())
     try:
-        yield names
+        yield traffic
     finally:
-        names.restore()
+        for gate in traffic.gates:
+            gate.restore()
 
 
 def restore(folder: Path) -> None:
-    """Makes the router's list whole where a walk was killed before it could."""
+    """Completes the router's list where an `up` was killed before it could."""
     drain_smg.restore(folder / smg.LISTING)
 
 
-def _doors(walk: ExecutionContext, folder: Path) -> Iterator[TrafficGate]:
-    running = [each for each in containers(walk.client, walk.project.name) if _is_router(each)]
+def _gates(context: ExecutionContext, folder: Path) -> Iterator[TrafficGate]:
     whole = read_text(folder / smg.LISTING)
-    for each in running:
+    for each in filter(_is_running_router, containers(context.client, context.project.name)):
         if each.service == smg.NAME and whole is not None:
-            yield SmgDrain(walk.client, each.id, folder / smg.LISTING, whole)
+            yield SmgDrain(context.client, each.id, folder / smg.LISTING, whole)
         if each.service == haproxy.NAME:
-            yield HaproxyDrain(walk.client, each.id, haproxy.mark_of(read_text(folder / haproxy.CONFIG) or ""))
+            yield HaproxyDrain(context.client, each.id, haproxy.mark_of(read_text(folder / haproxy.CONFIG) or ""))
 
 
-def _is_router(one: ContainerState) -> bool:
+def _is_running_router(one: ContainerState) -> bool:
     return one.label(kit_labels.ROLE) == "router" and one.status == "running"

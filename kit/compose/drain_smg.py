@@ -1,5 +1,5 @@
-"""The router's list of workers while `up` works. The list as it was printed is kept beside it until it is whole again,
-so that it is fixed even after a crash."""
+"""SMG's list of workers while `up` works. The printed list is kept beside it until it is complete again, so that it is
+restored even after a crash."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kit.compose import exec as inside
+from kit.compose import exec as container_exec
 from kit.errors import TargetError
 from kit.files import read_text, write_atomically
 from kit.routers import drain_state
@@ -20,8 +20,8 @@ KEPT = ".kept"
 
 
 class SmgDrain:
-    """`whole` is the list with every name, at `file`; `router` is the container that reads it, again whenever it
-    changes. A door of routing.py."""
+    """The TrafficGate of SMG. `whole` is the list with every name, at `file`; the container `router` reads it again
+    whenever it changes."""
 
     def __init__(self, client: DockerClient, router: str, file: Path, whole: str) -> None:
         self.client, self.router, self.file, self.whole = client, router, file, whole
@@ -38,16 +38,16 @@ class SmgDrain:
     def open(self, service: str, out: Collection[str]) -> None:
         self._write(out)
 
-    def let_go(self, services: Collection[str]) -> bool:
-        return drain_state.let_go(self._said(), services)
+    def drained(self, services: Collection[str]) -> bool:
+        return drain_state.drained(self._workers(), services)
 
-    def at_rest(self, service: str) -> bool:
-        """Its list does not tell: the worker itself does."""
+    def idle(self, service: str) -> bool:
+        """Its list does not tell; the worker does."""
         return True
 
-    def taken_up(self, services: Collection[str]) -> bool:
-        said = self._said()
-        return not said or drain_state.taken_up(said, self.whole, services)
+    def serving(self, services: Collection[str]) -> bool:
+        answer = self._workers()
+        return not answer or drain_state.serving(answer, self.whole, services)
 
     def restore(self) -> None:
         if self.touched:
@@ -57,15 +57,15 @@ class SmgDrain:
     def _write(self, out: Collection[str]) -> None:
         write_atomically(self.file, drain_state.without(self.whole, out))
 
-    def _said(self) -> str:
+    def _workers(self) -> str:
         """ "" when the router does not answer."""
         with suppress(TargetError):
-            return inside.workers(self.client, self.router)
+            return container_exec.workers(self.client, self.router)
         return ""
 
 
 def restore(file: Path) -> None:
-    """Makes the list whole where a walk was killed before it could."""
+    """Completes the list that an `up` left behind when it was killed."""
     whole = read_text(_kept(file))
     if whole is None:
         return

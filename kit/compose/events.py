@@ -1,4 +1,4 @@
-"""What `up` and `down` tell while they work, as values. Times are in seconds."""
+"""Events that `up` and `down` report while they work, as values. Times are in seconds."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Pulling:
 
 @dataclass(frozen=True)
 class Did:
-    """An operation that takes no waiting is done: `verb` (remove, stop, create network, ...), `name` and its cause."""
+    """An operation on anything but a service is done: `verb` (remove, stop, create network, ...), `name` and cause."""
 
     verb: str
     name: str
@@ -43,7 +43,7 @@ class Started:
 
 @dataclass(frozen=True)
 class Waiting:
-    """A service is not ready yet. `usual` is how long it took last time, None when nobody knows."""
+    """A service is not ready yet. `usual` is how long it took last time, None when that is unknown."""
 
     service: str
     state: str
@@ -54,7 +54,7 @@ class Waiting:
 
 @dataclass(frozen=True)
 class Retrying:
-    """A service failed in a way that passes, and Docker starts it again."""
+    """A service had a transient failure, and Docker restarts it."""
 
     service: str
     restarts: int
@@ -72,7 +72,7 @@ class Ready:
 
 @dataclass(frozen=True)
 class Failed:
-    """A service failed: the walk stops here."""
+    """A service failed, and `up` stops."""
 
     service: str
     what: str
@@ -83,4 +83,4 @@ Watch = Callable[[Event], None]
 
 
 def unwatched(event: Event) -> None:
-    """Nobody watches."""
+    """Ignores an event."""

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from kit.compose.client import translate_errors
 from kit.compose.observe import containers
+from kit.compose.observed import ContainerState
 from kit.errors import Problem, TargetError
+from kit.stack.labels import port_of
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -61,11 +63,11 @@ print(json.dumps({"done": len(done), "failed": len(failed), "first_failure": fai
 
 
 def run(client: DockerClient, container: str, code: str, *args: str) -> str:
-    """What a Python program prints in there. Raises TargetError with its words when it fails."""
-    return _ran(client, container, ["python3", "-c", code, *args])
+    """The output of a Python program in a container. Raises TargetError with it when the program fails."""
+    return _output(client, container, ["python3", "-c", code, *args])
 
 
-def _ran(client: DockerClient, container: str, argv: list[str]) -> str:
+def _output(client: DockerClient, container: str, argv: list[str]) -> str:
     with translate_errors(f"a program cannot be run in {container}"):
         made = client.api.exec_create(container, argv)
         text = bytes(client.api.exec_start(made["Id"])).decode(errors="replace")
@@ -76,25 +78,26 @@ def _ran(client: DockerClient, container: str, argv: list[str]) -> str:
 
 
 def shell(client: DockerClient, container: str, script: str, *args: str) -> str:
-    """What a script of its shell prints in there, where there is no Python. Raises TargetError when it fails."""
-    return _ran(client, container, ["sh", "-c", script, "sh", *args])
+    """The output of a shell script, for images without Python. Raises TargetError when it fails."""
+    return _output(client, container, ["sh", "-c", script, "sh", *args])
 
 
 def get(client: DockerClient, container: str, port: int, path: str) -> str:
-    """The body that a worker's own port answers."""
+    """The body that a port inside the container answers."""
     return run(client, container, _GET, str(port), path)
 
 
 def workers(client: DockerClient, router: str) -> str:
-    """What SMG says of its workers: its control plane answers inside its own container alone (smg_launch.py)."""
+    """SMG's answer to GET /workers: its control plane answers inside its own container alone (smg_launch.py)."""
     return run(client, router, _WORKERS)
 
 
 def burst(
-    client: DockerClient, container: str, port: int, model: str, task: str, threads: int, seconds: int, words: int
+    client: DockerClient, worker: ContainerState, model: str, task: str, threads: int, seconds: int, words: int
 ) -> dict[str, Any]:
     """Load from inside, to see how far a worker's memory grows: `{"done", "failed", "first_failure"}`."""
-    printed = run(client, container, _BURST, str(port), model, task, str(threads), str(seconds), str(words))
+    port = port_of(worker.labels or {})
+    printed = run(client, worker.id, _BURST, str(port), model, task, str(threads), str(seconds), str(words))
     counts: dict[str, Any] = json.loads(printed.strip().splitlines()[-1])
     return counts
 
@@ -117,7 +120,12 @@ def pids(client: DockerClient, project: str, services: Collection[str] | None = 
 
 def container_of(client: DockerClient, project: str, service: str) -> str:
     """The id of a service's running container. Raises TargetError."""
+    return running(client, project, service).id
+
+
+def running(client: DockerClient, project: str, service: str) -> ContainerState:
+    """A service's running container. Raises TargetError."""
     for found in containers(client, project):
         if found.service == service and found.status == "running":
-            return found.id
+            return found
     raise TargetError(Problem(f"{service} does not run", "`monogpu-kit status` shows what does"))

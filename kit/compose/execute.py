@@ -1,7 +1,7 @@
 """Does what reconcile decided, one Engine call after another, and waits where the file says to wait.
 
-No policy lives here: which operations, in which order, is decided; whether a service is ready is judged elsewhere.
-A walk that is interrupted leaves containers that are made, started or stopped, each of which the next walk takes up.
+No policy lives here: which operations, in which order, is decided; whether a service is ready is judged elsewhere. When
+it is interrupted, the next `up` goes on from the containers that it finds.
 """
 
 from __future__ import annotations
@@ -15,15 +15,11 @@ from kit.compose.client import pull, translate_errors
 from kit.compose.events import Did, Kept, Started
 from kit.compose.observe import image_id, inspect
 from kit.compose.observed import ContainerState
-from kit.compose.operation import LAST, SERVICE_VERBS, Operation
-from kit.compose.readiness import may_begin
+from kit.compose.operation import LAST, RECREATING, SERVICE_VERBS, STARTING, Operation
+from kit.compose.ps import remove_container
+from kit.compose.readiness import may_start
 from kit.compose.spec import ServiceSpec
-from kit.compose.wait import (
-    ExecutionContext,
-    StartedService,
-    await_room,
-    look,
-)
+from kit.compose.wait import ExecutionContext, StartedService, await_memory, check
 
 UNHEALTHY_GRACE = 10  # seconds
 
@@ -38,134 +34,110 @@ class ServiceResult:
     state: str
 
 
-def execute(walk: ExecutionContext, operations: Sequence[Operation]) -> tuple[ServiceResult, ...]:
-    """Raises TargetError at the first thing that fails; what is done by then stays."""
-    prepare(walk, operations)
+def execute(context: ExecutionContext, operations: Sequence[Operation]) -> tuple[ServiceResult, ...]:
+    """Does all of it, in order. Raises TargetError at the first failure; what is done by then stays."""
+    prepare(context, operations)
     drains = {op.before: op for op in operations if op.before}
-    done = _walk(walk, [op for op in operations if op.verb in SERVICE_VERBS], drains)
-    _each(walk, [op for op in operations if op.verb in LAST])
+    done = _start_services(context, [op for op in operations if op.verb in SERVICE_VERBS], drains)
+    _each(context, [op for op in operations if op.verb in LAST])
     return done
 
 
-def prepare(walk: ExecutionContext, operations: Sequence[Operation]) -> None:
-    """All that comes before the first service."""
-    _each(walk, [op for op in operations if op.verb not in (*SERVICE_VERBS, *LAST) and not op.before])
+def prepare(context: ExecutionContext, operations: Sequence[Operation]) -> None:
+    """Does what comes before the first service."""
+    _each(context, [op for op in operations if op.verb not in (*SERVICE_VERBS, *LAST) and not op.before])
 
 
-def _each(walk: ExecutionContext, operations: Sequence[Operation]) -> None:
+def _each(context: ExecutionContext, operations: Sequence[Operation]) -> None:
     for op in operations:
-        DO[op.verb](walk, op)
-        walk.watch(Did(op.verb, op.name, op.cause))
+        _do(context, op, op.verb)
+        context.watch(Did(op.verb, op.name, op.cause))
 
 
-def _walk(
-    walk: ExecutionContext, operations: Sequence[Operation], drains: Mapping[str, Operation]
+def _do(context: ExecutionContext, op: Operation, verb: str) -> None:
+    doing, act = ACTIONS[verb]
+    with translate_errors(doing.format(op.name)):
+        act(context, op)
+
+
+def _start_services(
+    context: ExecutionContext, operations: Sequence[Operation], drains: Mapping[str, Operation]
 ) -> tuple[ServiceResult, ...]:
+    """Starts each service when its dependencies are ready; returns when all are."""
     pending = list(operations)
-    begun: dict[str, StartedService] = {}
+    started: dict[str, StartedService] = {}
     ready: dict[str, ServiceResult] = {}
     while len(ready) < len(operations):
         before = len(ready)
-        for op in [op for op in pending if may_begin(walk.project.service(op.name), begun, ready)]:
-            if op.name in drains and len(ready) < len(begun):
+        for op in [op for op in pending if may_start(context.project.service(op.name), started, ready)]:
+            if op.name in drains and len(ready) < len(started):
                 continue  # it serves until those before it do
-            _each(walk, [drains[op.name]] if op.name in drains else [])
-            begun[op.name] = _begin(walk, op)
+            _each(context, [drains[op.name]] if op.name in drains else [])
+            started[op.name] = _start(context, op)
             pending.remove(op)
-        for name, one in begun.items():
-            begun[name], verdict = look(walk, one, name in ready)
-            if verdict.outcome == "ready":
-                seconds = 0.0 if one.verb == "keep" else walk.clock.now() - one.at
-                if name not in ready:
-                    walk.gate.open(name)
-                    ready[name] = ServiceResult(name, one.verb, seconds, verdict.words)
+        for name, one in started.items():
+            started[name], found = check(context, one, name in ready)
+            if found.outcome == "ready" and name not in ready:
+                seconds = 0.0 if one.verb == "keep" else context.clock.now() - one.at
+                context.hooks.open(name)
+                ready[name] = ServiceResult(name, one.verb, seconds, found.detail)
         if len(ready) == before:
-            walk.clock.sleep(walk.clock.pause)
+            context.clock.sleep(context.clock.pause)
     return tuple(ready[op.name] for op in operations)
 
 
-def _begin(walk: ExecutionContext, op: Operation) -> StartedService:
-    at, service = walk.clock.now(), walk.project.service(op.name)
+def _start(context: ExecutionContext, op: Operation) -> StartedService:
+    at, service = context.clock.now(), context.project.service(op.name)
     with translate_errors(f"{op.name} cannot be started"):
-        container = BEGIN[op.verb](walk, op, service)
-        walk.watch(Kept(op.name, op.cause) if op.verb == "keep" else Started(op.name, op.verb, op.cause))
-        restarts, since = _before(walk, op, container)
+        container = _container(context, op, service)
+        context.watch(Kept(op.name, op.cause) if op.verb == "keep" else Started(op.name, op.verb, op.cause))
+        restarts, since = _before(context, op, container)
         return StartedService(service, container, op.verb, at, restarts, since, restarts)
 
 
-def _before(walk: ExecutionContext, op: Operation, container: str) -> tuple[int, datetime | None]:
-    """Restarts that are not this walk's, and where the log of this walk begins. Docker counts restarts from 0 again
-    when a container is started; what happened since then must be seen, however fast it was."""
-    if op.container is None or op.verb in ("create", "replace"):
+def _container(context: ExecutionContext, op: Operation, service: ServiceSpec) -> str:
+    """Brings up the service's container, and returns its id."""
+    if op.verb in ("replace", "restart"):
+        _do(context, op, "remove" if op.verb == "replace" else "stop")
+    if op.verb in STARTING:
+        await_memory(context, service)
+        container = make(context, service) if op.verb in RECREATING else _existing(op).id
+        context.client.api.start(container)
+        return container
+    if op.verb == "resume":
+        context.client.api.unpause(_existing(op).id)
+    return _existing(op).id
+
+
+def _before(context: ExecutionContext, op: Operation, container: str) -> tuple[int, datetime | None]:
+    """Restarts that happened before this `up`, and where its log begins. Docker counts restarts from 0 again when a
+    container is started; what happened since then must be seen, however fast it was."""
+    if op.container is None or op.verb in RECREATING:
         return 0, None
     if op.verb == "start":
         return 0, op.container.finished
     if op.verb == "restart":
-        now = inspect(walk.client, container)
+        now = inspect(context.client, container)
         return 0, now.finished if now else None
     return op.container.restarts, None
 
 
-def make(walk: ExecutionContext, service: ServiceSpec) -> str:
+def make(context: ExecutionContext, service: ServiceSpec) -> str:
     """Creates the service's container, without starting it, and returns its id."""
-    image = image_id(walk.client, service.image) or ""
-    labels = create_request.container_labels(walk.project, service, image, walk.hashes.get(service.name), walk.version)
-    body = create_request.container_body(walk.project, service, labels)
-    made = walk.client.api.create_container_from_config(body, service.container)  # type: ignore[no-untyped-call]
+    api, project = context.client.api, context.project
+    image = image_id(context.client, service.image) or ""
+    labels = create_request.container_labels(project, service, image, context.hashes.get(service.name), context.version)
+    body = create_request.container_body(project, service, labels)
+    made = api.create_container_from_config(body, service.container)  # type: ignore[no-untyped-call]
     for use in service.networks[1:]:
-        network, place = create_request.endpoint(walk.project, service, use)
-        walk.client.api.connect_container_to_network(made["Id"], network, aliases=place["Aliases"])
+        network, place = create_request.endpoint(project, service, use)
+        api.connect_container_to_network(made["Id"], network, aliases=place["Aliases"])
     return str(made["Id"])
 
 
-def _create(walk: ExecutionContext, op: Operation, service: ServiceSpec) -> str:
-    await_room(walk, service)
-    container = make(walk, service)
-    walk.client.api.start(container)
-    return container
-
-
-def _replace(walk: ExecutionContext, op: Operation, service: ServiceSpec) -> str:
-    _remove(walk, op)
-    return _create(walk, op, service)
-
-
-def _start(walk: ExecutionContext, op: Operation, service: ServiceSpec) -> str:
-    await_room(walk, service)
-    walk.client.api.start(_there(op).id)
-    return _there(op).id
-
-
-def _restart(walk: ExecutionContext, op: Operation, service: ServiceSpec) -> str:
-    _stop(walk, op)
-    return _start(walk, op, service)
-
-
-def _resume(walk: ExecutionContext, op: Operation, service: ServiceSpec) -> str:
-    walk.client.api.unpause(_there(op).id)
-    return _there(op).id
-
-
-def _keep(walk: ExecutionContext, op: Operation, service: ServiceSpec) -> str:
-    return _there(op).id
-
-
-def _there(op: Operation) -> ContainerState:
+def _existing(op: Operation) -> ContainerState:
     assert op.container is not None, f"{op} has no container"
     return op.container
-
-
-def _pull(walk: ExecutionContext, op: Operation) -> None:
-    pull(walk.client, op.name, walk.watch)
-
-
-def _drain(walk: ExecutionContext, op: Operation) -> None:
-    walk.gate.close(op.targets)
-
-
-def _stop(walk: ExecutionContext, op: Operation) -> None:
-    with translate_errors(f"{op.name} cannot be stopped"):
-        walk.client.api.stop(_there(op).id, timeout=_grace(_there(op)))
 
 
 def _grace(container: ContainerState) -> int:
@@ -173,59 +145,37 @@ def _grace(container: ContainerState) -> int:
     return min(container.stop_seconds, UNHEALTHY_GRACE) if container.health == "unhealthy" else container.stop_seconds
 
 
-def _remove(walk: ExecutionContext, op: Operation) -> None:
-    """Its volumes stay."""
-    from docker.errors import NotFound
-
-    with translate_errors(f"{op.name} cannot be removed"):
-        try:
-            walk.client.api.stop(_there(op).id, timeout=_grace(_there(op)))
-            walk.client.api.remove_container(_there(op).id, force=True)
-        except NotFound:
-            return
+def _create_network(context: ExecutionContext, op: Operation) -> None:
+    network = next(each for each in context.project.networks if each.name == op.name)
+    labels = create_request.resource_labels(context.project, network, context.version)
+    context.client.api.create_network(
+        network.name, driver="bridge", options=dict(network.options), internal=network.internal, labels=labels
+    )
 
 
-def _remove_network(walk: ExecutionContext, op: Operation) -> None:
-    with translate_errors(f"the network {op.name} cannot be removed"):
-        walk.client.api.remove_network(op.name)
+def _create_volume(context: ExecutionContext, op: Operation) -> None:
+    volume = next(each for each in context.project.volumes if each.name == op.name)
+    labels = create_request.resource_labels(context.project, volume, context.version)
+    context.client.api.create_volume(volume.name, driver_opts=dict(volume.options), labels=labels)
 
 
-def _remove_volume(walk: ExecutionContext, op: Operation) -> None:
-    with translate_errors(f"the volume {op.name} cannot be removed"):
-        walk.client.api.remove_volume(op.name)
-
-
-def _create_network(walk: ExecutionContext, op: Operation) -> None:
-    network = next(each for each in walk.project.networks if each.name == op.name)
-    labels = create_request.resource_labels(walk.project, network, walk.version)
-    with translate_errors(f"the network {op.name} cannot be made"):
-        walk.client.api.create_network(
-            network.name, driver="bridge", options=dict(network.options), internal=network.internal, labels=labels
-        )
-
-
-def _create_volume(walk: ExecutionContext, op: Operation) -> None:
-    volume = next(each for each in walk.project.volumes if each.name == op.name)
-    labels = create_request.resource_labels(walk.project, volume, walk.version)
-    with translate_errors(f"the volume {op.name} cannot be made"):
-        walk.client.api.create_volume(volume.name, driver_opts=dict(volume.options), labels=labels)
-
-
-DO: Mapping[str, Callable[[ExecutionContext, Operation], None]] = {
-    "pull": _pull,
-    "drain": _drain,
-    "stop": _stop,
-    "remove": _remove,
-    "remove network": _remove_network,
-    "remove volume": _remove_volume,
-    "create network": _create_network,
-    "create volume": _create_volume,
-}
-BEGIN: Mapping[str, Callable[[ExecutionContext, Operation, ServiceSpec], str]] = {
-    "keep": _keep,
-    "create": _create,
-    "replace": _replace,
-    "start": _start,
-    "restart": _restart,
-    "resume": _resume,
+# Verb -> what failed when it raises, and what is done. A container that is removed leaves its volumes.
+ACTIONS: Mapping[str, tuple[str, Callable[[ExecutionContext, Operation], object]]] = {
+    "pull": ("{} cannot be pulled", lambda context, op: pull(context.client, op.name, context.watch)),
+    "drain": ("{} cannot be drained", lambda context, op: context.hooks.close(op.targets)),
+    "stop": (
+        "{} cannot be stopped",
+        lambda context, op: context.client.api.stop(_existing(op).id, timeout=_grace(_existing(op))),
+    ),
+    "remove": (
+        "{} cannot be removed",
+        lambda context, op: remove_container(context.client, _existing(op), _grace(_existing(op))),
+    ),
+    "remove network": (
+        "the network {} cannot be removed",
+        lambda context, op: context.client.api.remove_network(op.name),
+    ),
+    "remove volume": ("the volume {} cannot be removed", lambda context, op: context.client.api.remove_volume(op.name)),
+    "create network": ("the network {} cannot be created", _create_network),
+    "create volume": ("the volume {} cannot be created", _create_volume),
 }

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from kit.compose import create_request as labels
+from kit.stack import labels as kit_labels
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,39 @@ class ContainerState:
     def label(self, name: str) -> str:
         """A label's value, or ""."""
         return (self.labels or {}).get(name, "")
+
+
+@dataclass(frozen=True)
+class ContainerSummary(ContainerState):
+    """A container with the ports that it publishes, and what its labels say of it."""
+
+    ports: tuple[Publication, ...] = ()
+
+    @property
+    def role(self) -> str:
+        """worker, router, fetch, mps or ""."""
+        return self.label(kit_labels.ROLE)
+
+    @property
+    def task(self) -> str:
+        """What its models do; "" for another container."""
+        return self.label(kit_labels.TASK)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What clients put in "model"."""
+        return tuple(name for name in self.label(kit_labels.NAMES).split(",") if name)
+
+    @property
+    def planned(self) -> int | None:
+        """The footprint that the plan promised, in bytes."""
+        said = self.label(kit_labels.BYTES)
+        return int(said) if said.isdecimal() else None
+
+    @property
+    def ended(self) -> int | None:
+        """Its exit code, None while it runs or before its first start."""
+        return self.exit_code if self.status in ("exited", "dead") else None
 
 
 @dataclass(frozen=True)

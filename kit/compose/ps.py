@@ -1,51 +1,27 @@
-"""What runs of a project, known by its labels alone: `status`, `logs` and `down` need no file."""
+"""What a project's labels alone tell and allow, without its file: `status`, `logs` and `down`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from datetime import datetime
+from collections.abc import Callable, Iterator
 from difflib import get_close_matches
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from kit.compose import create_request
 from kit.compose.client import translate_errors
 from kit.compose.events import Did, Watch, unwatched
 from kit.compose.observe import containers
-from kit.compose.observed import (
-    ContainerState,
-    Publication,
-    publications,
-)
+from kit.compose.observed import ContainerState, ContainerSummary, publications
 from kit.compose.reconcile import stop_order
+from kit.diagnostics.explain import explain, explain_exit
+from kit.diagnostics.pattern import Explanation
 from kit.errors import Problem, TargetError
-from kit.stack import labels as kit_labels
 
 if TYPE_CHECKING:
     from docker import DockerClient
 
 
-@dataclass(frozen=True)
-class ContainerSummary:
-    """One container. `state` is Docker's (running, exited, ...), `health` None without a check; `started` None before
-    the first start; `names` are what clients put in "model"; `role` is worker, router, fetch, mps or ""; `planned` is
-    the footprint that the plan promised, in bytes; `out_of_memory`: the kernel killed it for the host's memory."""
-
-    service: str
-    container: str
-    state: str
-    health: str | None
-    restarts: int
-    started: datetime | None
-    exit_code: int | None
-    image: str
-    role: str
-    names: tuple[str, ...]
-    ports: tuple[Publication, ...]
-    task: str = ""
-    planned: int | None = None
-    out_of_memory: bool = False
-    made: datetime | None = None
+CAUSE_LINES = 400  # lines of a log that are searched for a cause
 
 
 def status(project: str, client: DockerClient) -> tuple[ContainerSummary, ...]:
@@ -53,37 +29,29 @@ def status(project: str, client: DockerClient) -> tuple[ContainerSummary, ...]:
     with translate_errors(f"the state of {project} cannot be read"):
         listed = client.api.containers(all=True, filters={"label": f"{create_request.PROJECT}={project}"})
         ports = [port for entry in listed for port in publications(entry)]
-        found = tuple(reversed(stop_order(containers(client, project))))
-    return tuple(_status(container, ports) for container in found)
+        return tuple(
+            ContainerSummary(**vars(one), ports=tuple(port for port in ports if port.container == one.name))
+            for one in reversed(stop_order(containers(client, project)))
+        )
 
 
-def _status(container: ContainerState, ports: list[Publication]) -> ContainerSummary:
-    return ContainerSummary(
-        service=container.service,
-        container=container.name,
-        state=container.status,
-        health=container.health,
-        restarts=container.restarts,
-        started=container.started,
-        exit_code=container.exit_code if container.status in ("exited", "dead") else None,
-        image=container.image_name,
-        role=container.label(kit_labels.ROLE),
-        names=_names(container),
-        ports=tuple(port for port in ports if port.container == container.name),
-        task=container.label(kit_labels.TASK),
-        planned=_planned(container),
-        out_of_memory=container.out_of_memory,
-        made=container.made,
-    )
+def cause_of(container: ContainerState, log: str) -> Explanation | None:
+    """Why it ended or is unhealthy, as far as its exit code and its log say."""
+    by_exit = explain_exit(container.exit_code, container.out_of_memory)
+    return by_exit if container.out_of_memory else explain(log) or by_exit
 
 
-def _planned(container: ContainerState) -> int | None:
-    said = container.label(kit_labels.BYTES)
-    return int(said) if said.isdecimal() else None
+def log_of(
+    client: DockerClient, container: str, lines: int, since: float | None = None, until: float | None = None
+) -> str:
+    """The end of a container's log, "" when the container is gone."""
+    from docker.errors import APIError
 
-
-def _names(container: ContainerState) -> tuple[str, ...]:
-    return tuple(name for name in container.label(kit_labels.NAMES).split(",") if name)
+    try:
+        log: bytes = client.api.logs(container, tail=lines, since=since, until=until)
+    except APIError:
+        return ""
+    return log.decode(errors="replace").rstrip()
 
 
 def logs(project: str, client: DockerClient, name: str, *, follow: bool = False, tail: int = 100) -> Iterator[str]:
@@ -91,15 +59,15 @@ def logs(project: str, client: DockerClient, name: str, *, follow: bool = False,
     TargetError when nothing is called so."""
     doing = f"the log of {name} cannot be read"
     with translate_errors(doing):
-        container = _find(containers(client, project), project, name)
+        container = _find(status(project, client), project, name)
         stream = client.api.logs(container.id, stream=True, follow=follow, tail=tail)
     return _lines(stream, doing)
 
 
-def _find(found: tuple[ContainerState, ...], project: str, name: str) -> ContainerState:
+def _find(found: tuple[ContainerSummary, ...], project: str, name: str) -> ContainerSummary:
     if not found:
         raise TargetError(Problem(f"nothing runs of {project}", "`monogpu-kit up` starts it"))
-    called = {each: container for container in reversed(found) for each in (*_names(container), container.name)}
+    called = {each: container for container in reversed(found) for each in (*container.names, container.name)}
     called |= {container.service: container for container in found}
     if name not in called:
         near = get_close_matches(name, called, 1)
@@ -124,42 +92,33 @@ def down(project: str, client: DockerClient, watch: Watch = unwatched, *, volume
     Nothing is left to do the second time. Raises TargetError."""
     done: list[Did] = []
 
-    def tell(verb: str, name: str) -> None:
+    def remove(verb: str, name: str, act: Callable[[], object]) -> None:
+        with translate_errors(f"{verb.removeprefix('remove')} {name} cannot be removed".strip()):
+            act()
         done.append(Did(verb, name, "down"))
         watch(done[-1])
 
     ours: Any = {"label": f"{create_request.PROJECT}={project}"}
-    for container in _all_containers(client, project):
-        with translate_errors(f"{container.name} cannot be removed"):
-            _remove(client, container, volumes)
-        tell("remove", container.name)
-    for network in _listed(client, "networks", ours):
-        with translate_errors(f"the network {network} cannot be removed"):
-            client.api.remove_network(network)
-        tell("remove network", network)
-    for volume in _listed(client, "volumes", ours) if volumes else ():
-        with translate_errors(f"the volume {volume} cannot be removed"):
-            client.api.remove_volume(volume)
-        tell("remove volume", volume)
+    with translate_errors(f"the containers of {project} cannot be listed"):
+        found = stop_order(containers(client, project))
+    for one in found:
+        remove("remove", one.name, partial(remove_container, client, one, one.stop_seconds, volumes))
+    with translate_errors(f"the networks and volumes of {project} cannot be listed"):
+        networks = client.api.networks(filters=ours)
+        kept = client.api.volumes(filters=ours)["Volumes"] or () if volumes else ()
+    for name in sorted(each["Name"] for each in networks):
+        remove("remove network", name, partial(client.api.remove_network, name))
+    for name in sorted(each["Name"] for each in kept):
+        remove("remove volume", name, partial(client.api.remove_volume, name))
     return tuple(done)
 
 
-def _all_containers(client: DockerClient, project: str) -> tuple[ContainerState, ...]:
-    with translate_errors(f"the containers of {project} cannot be listed"):
-        return stop_order(containers(client, project))
-
-
-def _listed(client: DockerClient, kind: str, filters: Any) -> list[str]:
-    with translate_errors(f"the {kind} cannot be listed"):
-        found = client.api.networks(filters=filters) if kind == "networks" else client.api.volumes(filters=filters)
-        return sorted(each["Name"] for each in (found if isinstance(found, list) else found["Volumes"] or ()))
-
-
-def _remove(client: DockerClient, container: ContainerState, volumes: bool) -> None:
+def remove_container(client: DockerClient, container: ContainerState, grace: int, volumes: bool = False) -> None:
+    """Stops it, with `grace` seconds to end by itself, and removes it; nothing is wrong when it is gone already."""
     from docker.errors import NotFound
 
     try:
-        client.api.stop(container.id, timeout=container.stop_seconds)
+        client.api.stop(container.id, timeout=grace)
         client.api.remove_container(container.id, v=volumes, force=True)
     except NotFound:
         return

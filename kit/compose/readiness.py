@@ -9,25 +9,27 @@ from typing import Literal
 from kit.compose.observed import ContainerState
 from kit.compose.spec import ProjectSpec, ServiceSpec
 
-LONGEST_START = 3600.0  # seconds; two services that were started further apart were not started in one walk
+LONGEST_START = 3600.0  # seconds; two services that were started further apart were not started by one `up`
 Outcome = Literal["waiting", "ready", "restarted", "failed"]
 
 
 @dataclass(frozen=True)
 class Readiness:
-    """`words` are a state (healthy, starting); for a failure they go on where a sentence has the service's name."""
+    """`detail` is a state (healthy, starting), or the predicate of a failed service (is unhealthy)."""
 
     outcome: Outcome
-    words: str
+    detail: str
 
 
-def judge(now: ContainerState | None, restarts_before: int, must_finish: bool, must_be_healthy: bool) -> Readiness:
+def readiness_of(
+    now: ContainerState | None, restarts_before: int, must_finish: bool, must_be_healthy: bool
+) -> Readiness:
     """`must_finish`: others wait for it to end with 0. `must_be_healthy`: others wait for its health check.
 
-    A container that Docker has restarted since the walk began is `restarted`: whoever reads its log decides whether
-    that may pass."""
+    A container that Docker has restarted more often than before is `restarted`: its log tells whether the failure is
+    transient."""
     if now is None:
-        return Readiness("failed", "was removed by somebody")
+        return Readiness("failed", "was removed by another program")
     if now.status == "exited":
         return _exited(now, must_finish)
     if now.restarts > restarts_before:
@@ -58,10 +60,11 @@ def _exited(now: ContainerState, must_finish: bool) -> Readiness:
     return Readiness("failed", "ended, and should run on")
 
 
-def may_begin(service: ServiceSpec, begun: Collection[str], ready: Collection[str]) -> bool:
-    """Whether everything that it waits for has got there. Those others wait for are `ready` when they are healthy, or
-    have done their work."""
-    return all(need.service in (begun if need.condition == "service_started" else ready) for need in service.depends_on)
+def may_start(service: ServiceSpec, started: Collection[str], ready: Collection[str]) -> bool:
+    """Whether its dependencies have started, or are `ready` (healthy, or done) where it waits for that."""
+    return all(
+        need.service in (started if need.condition == "service_started" else ready) for need in service.depends_on
+    )
 
 
 def usual_seconds(project: ProjectSpec, containers: Iterable[ContainerState]) -> dict[str, float]:

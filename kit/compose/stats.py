@@ -1,4 +1,4 @@
-"""What a project's containers use now, as `docker stats` counts it: memory and CPU."""
+"""What a project's containers do and use now: requests, and memory and CPU as `docker stats` counts them."""
 
 from __future__ import annotations
 
@@ -6,39 +6,64 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from kit.compose import exec as inside
+from kit import metrics
+from kit.compose import exec as container_exec
 from kit.compose.client import translate_errors
 from kit.compose.observe import containers
+from kit.compose.observed import ContainerState
+from kit.errors import TargetError
 from kit.gpu import Gpu
+from kit.metrics import Load
+from kit.stack.labels import metrics_of, port_of
 from kit.units import gib
 
 if TYPE_CHECKING:
     from docker import DockerClient
 
 
+# Real Ollama's image has no Python.
+_CONNECTIONS = "cat /proc/net/tcp /proc/net/tcp6 2> /dev/null || true"
+
+
+def load(client: DockerClient, worker: ContainerState, at: float) -> Load | None:
+    """A worker's requests, by its metrics; where these do not count those that run, its open connections stand for
+    them, for HAProxy opens one a request. None when it does not answer."""
+    labels = worker.labels or {}
+    address = metrics_of(labels)
+    try:
+        found = metrics.load(container_exec.get(client, worker.id, *address), at) if address else Load(at, waiting=0)
+        if found.running is None and found.waiting is not None:
+            count = metrics.connections(container_exec.shell(client, worker.id, _CONNECTIONS), port_of(labels))
+            return replace(found, running=max(count - found.waiting, 0))
+        return found
+    except TargetError:
+        return None
+
+
 def apart_from(client: DockerClient, project: str, gpu: Gpu) -> Gpu:
     """The card, or the host's memory, as it would be without this project's containers; where it comes from says so.
-    Where the driver does not tell a process's bytes (WSL2), they stay counted as held. Raises TargetError."""
+    Where the driver does not report a process's bytes (WSL2), they stay counted as in use. Raises TargetError."""
     if gpu.kind == "host":
-        return without(gpu, _of_the_host(client, project))
-    ours = {pid for pids in inside.pids(client, project).values() for pid in pids}
+        return without(gpu, sum(used or 0 for used in memory(client, project).values()))
+    ours = {pid for pids in container_exec.pids(client, project).values() for pid in pids}
     held = sum(process.bytes for process in gpu.processes if process.pid in ours)
     others = tuple(process for process in gpu.processes if process.pid not in ours)
     return replace(without(gpu, held), processes=others)
 
 
 def without(gpu: Gpu, held: int) -> Gpu:
-    """The card when `held` bytes of it, which this project's own workers hold, are free."""
+    """The card when `held` bytes of it, which this project's own workers use, are free."""
     if not held:
         return gpu
-    words = f"without what this project's own workers hold: {gib(held)}"
-    origin = f"{gpu.origin}, {words}" if gpu.origin else words
+    part = f"without what this project's own workers hold: {gib(held)}"
+    origin = f"{gpu.origin}, {part}" if gpu.origin else part
     return replace(gpu, free_bytes=min(gpu.free_bytes + held, gpu.total_bytes), origin=origin)
 
 
-def _of_the_host(client: DockerClient, project: str) -> int:
-    with translate_errors(f"what {project} holds cannot be read"):
-        return sum(used_memory(said) or 0 for _, said in statistics(client, project))
+def memory(client: DockerClient, project: str) -> dict[str, int | None]:
+    """Running service -> bytes of the host's memory that it holds, None where the Engine does not say."""
+    with translate_errors(f"the memory of {project} cannot be read"):
+        return {service: used_memory(said) for service, said in statistics(client, project)}
 
 
 def statistics(client: DockerClient, project: str) -> tuple[tuple[str, dict[str, Any]], ...]:
@@ -49,14 +74,14 @@ def statistics(client: DockerClient, project: str) -> tuple[tuple[str, dict[str,
 
 def cpu(client: DockerClient, project: str) -> dict[str, float]:
     """Service -> the seconds of CPU that it has used since its container started. A service that does not run, or
-    whose seconds the Engine does not tell, is left out. Raises TargetError."""
+    whose seconds the Engine does not report, is left out. Raises TargetError."""
     with translate_errors(f"what the containers of {project} use cannot be read"):
         said = statistics(client, project)
     return {service: seconds for service, stats in said if (seconds := used_cpu(stats)) is not None}
 
 
 def between(before: Mapping[str, float], after: Mapping[str, float]) -> dict[str, float]:
-    """What each service has used from one look to another; one that began anew in between is left out."""
+    """What each service has used between two samples; one that was recreated in between is left out."""
     both = {name: after[name] - seconds for name, seconds in before.items() if name in after}
     return {name: round(used, 3) for name, used in both.items() if used >= 0}
 

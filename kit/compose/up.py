@@ -1,6 +1,6 @@
-"""Docker Compose's stacks, driven through the Docker SDK: `up` of the file on disk, and `down`, `status`, `logs`.
+"""`up`, `down`, `status` and `logs` of Docker Compose's stacks, through the Docker SDK.
 
-The file is read as it lies there, printed or edited; Docker is looked at once; the difference is a list of operations,
+The file is read as it is on disk, printed or edited; Docker is observed once; the difference is a list of operations,
 each with its cause; they are done one after another. Labels are Compose's own, so either can take over.
 """
 
@@ -13,13 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kit.compose import drain, load
-from kit.compose.client import (
-    AskCompose,
-    ask_compose,
-    connect,
-    is_local,
-    translate_errors,
-)
+from kit.compose.client import AskCompose, ask_compose, connect, is_local, translate_errors
 from kit.compose.events import Watch, unwatched
 from kit.compose.execute import ServiceResult, execute
 from kit.compose.load import dotenv
@@ -27,20 +21,11 @@ from kit.compose.observe import listeners, observe
 from kit.compose.observed import ObservedState
 from kit.compose.operation import Operation
 from kit.compose.preflight import refusals
-from kit.compose.ps import (
-    down,
-    logs,
-    status,
-)
+from kit.compose.ps import down, logs, status
 from kit.compose.readiness import usual_seconds
 from kit.compose.reconcile import reconcile
 from kit.compose.spec import ProjectSpec, ServiceSpec
-from kit.compose.wait import (
-    CLOCK,
-    Clock,
-    ExecutionContext,
-    Hooks,
-)
+from kit.compose.wait import CLOCK, Clock, ExecutionContext, Hooks
 from kit.errors import Problem, TargetError
 from kit.stack.render import Rendered
 
@@ -64,7 +49,7 @@ __all__ = [
 FILE = "docker-compose.yaml"
 OVERRIDES = ("docker-compose.override.yml", "docker-compose.override.yaml")
 Room = Callable[[ServiceSpec], str]
-_NO_COMPOSE = "monogpu-kit"  # stands in Compose's version label where Compose is not installed
+_NO_COMPOSE = "monogpu-kit"  # in Compose's version label where Compose is not installed
 
 
 @dataclass(frozen=True)
@@ -113,20 +98,19 @@ def up(
     """Brings up what the folder's compose file says, touching only what changed; with `only`,
     these services and what must have been completed for them, alone. `timeout` bounds the wait for one
     service, in seconds; None trusts its health check. Raises TargetError at the first failure; what runs stays."""
-    walk, operations = decide(folder, client, environ, only=only, compose=compose, clock=clock)
+    context, operations = decide(folder, client, environ, only=only, compose=compose, clock=clock)
     if dry_run:
-        return UpResult(walk.project.name, operations)
-    return perform(replace(walk, watch=watch, timeout=timeout), operations)
+        return UpResult(context.project.name, operations)
+    return perform(replace(context, watch=watch, timeout=timeout), operations)
 
 
-def perform(walk: ExecutionContext, operations: tuple[Operation, ...], room: Room = lambda service: "") -> UpResult:
-    """Does what `decide` decided. `room` says what the memory for a service lacks; "" when it is free. Whatever
-    happens, the router's list is whole again afterwards. Raises TargetError at the first failure; what runs stays."""
-    name = walk.project.name
-    with translate_errors(f"{name} cannot be brought up"), drain.around(walk, operations) as names:
-        gate = Hooks(names.close, names.open, room)
-        done = execute(replace(walk, gate=gate), operations)
-        names.settle()
+def perform(context: ExecutionContext, operations: tuple[Operation, ...], room: Room = lambda service: "") -> UpResult:
+    """Does what `decide` decided. `room` says what memory a service lacks; "" when it is free. Whatever happens, the
+    router's list is complete again afterwards. Raises TargetError at the first failure; what runs stays."""
+    name = context.project.name
+    with translate_errors(f"{name} cannot be brought up"), drain.around(context, operations) as traffic:
+        done = execute(replace(context, hooks=Hooks(traffic.close, traffic.open, room)), operations)
+        traffic.settle()
     return UpResult(name, operations, done)
 
 
@@ -147,17 +131,17 @@ def decide(
     project, content = _read(folder, environ, printed.compose if printed else None)
     project = project if only is None else project.only(only)
     said = compose(project.file, content, environ)
-    with translate_errors(f"{project.name} cannot be looked at"):
-        snapshot = observe(client, project)
+    with translate_errors(f"{project.name} cannot be observed"):
+        observed = observe(client, project)
     files = [project.file.parent / file.path for file in printed.files] if printed else []
     coming = {str(path) for file in files for path in (file, file.parent)}
-    _refuse(project, snapshot, client, coming)
-    usual = usual_seconds(project, snapshot.containers)
-    walk = ExecutionContext(client, project, said.hashes, said.version or _NO_COMPOSE, unwatched, None, usual, clock)
-    return walk, reconcile(project, snapshot, said.hashes, prune)
+    _refuse(project, observed, client, coming)
+    usual = usual_seconds(project, observed.containers)
+    context = ExecutionContext(client, project, said.hashes, said.version or _NO_COMPOSE, unwatched, None, usual, clock)
+    return context, reconcile(project, observed, said.hashes, prune)
 
 
-def _refuse(project: ProjectSpec, snapshot: ObservedState, client: DockerClient, coming: Collection[str]) -> None:
+def _refuse(project: ProjectSpec, observed: ObservedState, client: DockerClient, coming: Collection[str]) -> None:
     """Paths and ports are this machine's only when the Engine is; `coming` are files and folders that will be made."""
     local = is_local(client)
     ports = [int(port.published) for service in project.services for port in service.ports if port.published]
@@ -165,7 +149,7 @@ def _refuse(project: ProjectSpec, snapshot: ObservedState, client: DockerClient,
     def exists(path: str) -> bool:
         return not local or path in coming or Path(path).exists()
 
-    problems = refusals(project, snapshot, exists, listeners(ports) if local else ())
+    problems = refusals(project, observed, exists, listeners(ports) if local else ())
     if problems:
         raise TargetError(problems)
 

@@ -25,7 +25,7 @@ def lines(status: Status, width: int = NARROW) -> Iterator[str]:
         return
     shown = [each for each in status.services if each.role != "fetch" or not each.well]
     room = max(width, NARROW) - _REST
-    first = min(max(len(name) for name in ("service", *(each.name for each in shown))), room)
+    first = min(max(len(name) for name in ("service", *(each.service for each in shown))), room)
     yield ""
     yield _LINE.format(
         name="service", width=first, state="state", up="up", run="run", wait="wait", kv="kv", tokens="tok/s",
@@ -60,10 +60,10 @@ def _names(status: Status) -> str:
 def _row(one: ServiceReport, now: datetime, width: int) -> str:
     load = one.load
     return _LINE.format(
-        name=one.name if len(one.name) <= width else f"{one.name[: width - 1]}…",
+        name=one.service if len(one.service) <= width else f"{one.service[: width - 1]}…",
         width=width,
         state=one.word[:10],
-        up=_since(one.started, now) if one.state == "running" else "",
+        up=_since(one.started, now) if one.status == "running" else "",
         run=_known(load.running if load else None),
         wait=_known(load.waiting if load else None),
         kv="" if load is None or load.kv_used is None else f"{load.kv_used:.0%}",
@@ -102,18 +102,18 @@ def _notes(one: ServiceReport, now: datetime) -> Iterator[str]:
     if one.restarts:
         yield f"{_restarted(one, now)}{why and ': '}{why}"
     elif why:
-        yield f"{one.name}: {why}"
+        yield f"{one.service}: {why}"
     if one.loops:
-        yield f"{one.name} will not get well by itself; `docker compose stop {one.name}` ends its restarts"
+        yield f"{one.service} will not get well by itself; `docker compose stop {one.service}` ends its restarts"
     if one.over:
-        yield f"{one.name} holds {gib(one.over)} more than planned; `monogpu-kit calibrate` measures it"
+        yield f"{one.service} holds {gib(one.over)} more than planned; `monogpu-kit calibrate` measures it"
 
 
 def _restarted(one: ServiceReport, now: datetime) -> str:
     times = "once" if one.restarts == 1 else f"{one.restarts} times"
     since = f" in {_span(one.made, now)}" if one.made else ""
     last = f", the last time {_span(one.started, now)} ago" if one.started and one.restarts > 1 else ""
-    return f"{one.name} was restarted {times}{since}{last}"
+    return f"{one.service} was restarted {times}{since}{last}"
 
 
 def _span(since: datetime, now: datetime) -> str:

@@ -163,7 +163,7 @@ def check(
 def _patience(project: str, client: DockerClient, most: float) -> float:
     """Seconds that wrong answers may still turn into right ones: a router that has just started learns its workers one
     by one, an old one knows them. Raises TargetError without a router; a worker that does not run is a failed check."""
-    running = [one for one in up.status(project, client) if one.state == "running"]
+    running = [one for one in up.status(project, client) if one.status == "running"]
     router = next((one for one in running if one.role == "router"), None)
     if router is None:
         what = f"the router of {project} does not run" if running else f"nothing of {project} runs"

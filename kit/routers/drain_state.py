@@ -1,33 +1,51 @@
-"""Taking names out of the router before their workers stop. Pure.
+"""Which services a router still sends to, from its own answers, and its list without some of them. Pure.
 
-The router reads its list of workers again whenever the file changes; HAProxy, where it stands in front, is told to
-drain a server. A worker that was taken out gets no new request; those it has are finished; then it may stop, and nobody
-sees an error. It comes back when it serves again.
+SMG reads its list of workers again whenever the file changes; HAProxy, where it stands in front, takes commands that
+drain a server. A worker that was taken out gets no new request and finishes those it has; then it may stop, and no
+client sees an error. It comes back when it serves again.
 """
 
 from __future__ import annotations
 
 import csv
-import json
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
+from pydantic import BaseModel
+
 from kit.metrics import Load
 from kit.routers.smg import listing
 
-AT_WORK = ("ready", "pending", "not_ready", "failed")  # SMG's words for a worker that it has not let go
+NOT_DRAINED = ("ready", "pending", "not_ready", "failed")  # states of SMG's workers
+
+
+class WorkerList(BaseModel):
+    """SMG's file of workers, and its answer to GET /workers."""
+
+    workers: list[dict[str, Any]]
+
+
+def workers(text: str) -> list[dict[str, Any]] | None:
+    """The workers in SMG's list or answer; None for any other text."""
+    try:
+        return WorkerList.model_validate_json(text).workers
+    except ValueError:
+        return None
 
 
 def without(text: str, services: Collection[str]) -> str:
     """The router's list less what these services serve; a text that is no such list stays as it is."""
-    try:
-        workers = json.loads(text)["workers"]
-        left = [worker for worker in workers if not belongs(str(worker["url"]), services)]
-    except (ValueError, KeyError, TypeError):
-        return text
-    return listing(left) if len(left) < len(workers) else text
+    listed = workers(text) or []
+    left = [worker for worker in listed if not belongs(str(worker.get("url")), services)]
+    return listing(left) if len(left) < len(listed) else text
+
+
+def is_part(text: str, of: str) -> bool:
+    """Whether a list of workers is another one less some of its workers."""
+    part, whole = workers(text), workers(of)
+    return part is not None and whole is not None and all(worker in whole for worker in part)
 
 
 def belongs(url: str, services: Collection[str]) -> bool:
@@ -36,33 +54,33 @@ def belongs(url: str, services: Collection[str]) -> bool:
     return any(host == service.lower() or host.endswith(f".{service.lower()}") for service in services)
 
 
-def states(answer: str) -> dict[str, str]:
-    """SMG's answer to GET /workers -> what it says of each address; {} when it is no such answer."""
-    try:
-        listed: list[dict[str, Any]] = json.loads(answer)["workers"]
-        return {str(each["url"]): str(each["status"]) for each in listed}
-    except (ValueError, KeyError, TypeError):
-        return {}
+def drained(answer: str, services: Collection[str]) -> bool:
+    """Whether SMG, by its answer to GET /workers, sends nothing more to these services."""
+    found = [each for each in workers(answer) or () if belongs(str(each.get("url")), services)]
+    return not any(each.get("status") in NOT_DRAINED for each in found)
 
 
-def let_go(answer: str, services: Collection[str]) -> bool:
-    """Whether the router sends nothing more to these services."""
-    return not any(state in AT_WORK for url, state in states(answer).items() if belongs(url, services))
-
-
-def taken_up(answer: str, text: str, services: Collection[str] | None = None) -> bool:
+def serving(answer: str, text: str, services: Collection[str] | None = None) -> bool:
     """Whether every worker of the list, or every one of these services in it, is known to the router, and ready."""
-    try:
-        listed = [str(worker["url"]) for worker in json.loads(text)["workers"]]
-    except (ValueError, KeyError, TypeError):
-        return True
-    said = states(answer)
-    return all(said.get(url) == "ready" for url in listed if services is None or belongs(url, services))
+    listed = [str(worker.get("url")) for worker in workers(text) or ()]
+    ready = {each.get("url") for each in workers(answer) or () if each.get("status") == "ready"}
+    return all(url in ready for url in listed if services is None or belongs(url, services))
+
+
+def routed(answer: str) -> dict[str, str] | None:
+    """Model name -> what SMG says of it, the best of its replicas; None for an answer that is not SMG's."""
+    listed = workers(answer)
+    if listed is None or not all({"model_id", "status"} <= each.keys() for each in listed):
+        return None
+    by_state = sorted(
+        ((str(each["model_id"]), str(each["status"])) for each in listed), key=lambda one: one[1] == "ready"
+    )
+    return dict(by_state)
 
 
 @dataclass(frozen=True)
 class Server:
-    """A worker as HAProxy knows it; `state` is HAProxy's word (UP, DOWN, DRAIN ...), `requests` those under way."""
+    """A worker as HAProxy knows it; `state` is HAProxy's own (UP, DOWN, DRAIN ...), `requests` the open ones."""
 
     backend: str
     name: str
@@ -93,15 +111,6 @@ def of(known: Iterable[Server], services: Collection[str]) -> tuple[Server, ...]
     return tuple(server for server in known if belongs(f"http://{server.name}", services))
 
 
-def at_rest(load: Load | None) -> bool:
-    """Whether a worker has no request left. One that does not tell is not waited for."""
+def idle(load: Load | None) -> bool:
+    """Whether a worker has no open request. One that does not tell is not waited for."""
     return load is None or not (load.running or load.waiting)
-
-
-def is_part(text: str, of: str) -> bool:
-    """Whether a list of workers is another one less some of its workers."""
-    try:
-        some, all_ = json.loads(text)["workers"], json.loads(of)["workers"]
-        return all(worker in all_ for worker in some)
-    except (ValueError, KeyError, TypeError):
-        return False

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kit.gpu import Gpu
-from kit.manifest.model import RouterConfig
 from kit.memory.bill import Plan, Share
 from kit.units import gib, size
 
@@ -18,10 +17,10 @@ was edited by hand is not overwritten without --force.
   docker compose down            stop it"""
 
 
-def endpoint(router: RouterConfig) -> str:
-    """The address that clients on this machine use."""
-    host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(router.bind, router.bind)
-    return f"http://{f'[{host}]' if ':' in host and not host.startswith('[') else host}:{router.port}"
+def endpoint(bind: str, port: int | str) -> str:
+    """The URL that clients on this machine use for what is published at `bind`:`port`; "" is every address."""
+    host = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}.get(bind, bind).strip("[]")
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 def header(plan: Plan) -> tuple[str, ...]:
@@ -33,7 +32,7 @@ def header(plan: Plan) -> tuple[str, ...]:
         *((f"- {share.service}", share.total_bytes, share.model.source) for share in plan.shares),
         ("spare", plan.spare_bytes, ""),
     ]
-    curl = f"  curl {endpoint(plan.manifest.router)}/v1/models"
+    curl = f"  curl {endpoint(plan.manifest.router.bind, plan.manifest.router.port)}/v1/models"
     notes = [f"note: {note}" for note in plan.notes]
     return (*_HOW.splitlines(), curl, "", f"Planned for {_card(plan.gpu)}:", *_table(table), *notes)
 

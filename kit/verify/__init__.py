@@ -1,8 +1,8 @@
 """Asks a running stack whether it does what its compose file promises, name by name.
 
 `/health` and `/readiness` say nothing about models. So every declared name is asked for a token (or a vector), plain
-and streamed; a name that nobody declared must be unknown; an adapter must answer otherwise than its base; and no
-worker may be reachable from the host. A router that has just started is given time: it learns its workers one by one.
+and streamed; an undeclared name must be unknown; an adapter must answer otherwise than its base; and no worker may be
+reachable from the host. A router that has just started is given time: it learns its workers one by one.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from kit.compose.spec import ProjectSpec, ServiceSpec
 from kit.compose.wait import CLOCK, Clock
 from kit.errors import Problem, TargetError
 from kit.routers.smg import KEY_FILE
+from kit.stack.comments import endpoint
 from kit.stack.labels import ROLE, probes_of
 from kit.stack.model import Probe
 from kit.verify import host_checks
-from kit.verify.checks import rounds
+from kit.verify.checks import Check, Verification, checks_of
 from kit.verify.client import VerifyClient
-from kit.verify.results import Check, Verification
 
 if TYPE_CHECKING:
     import httpx
@@ -55,12 +55,12 @@ def run(
     timeout = httpx.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS)
     # A proxy for the outside world must not be asked for this machine.
     with httpx.Client(timeout=timeout, trust_env=url is not None, transport=transport) as http:
-        ailing = host_checks.ailing(project, probes, client) if client else {}
-        checks = verify(at, probes, http, key_of(project), clock=clock, patience=patience, ailing=ailing)
+        down = host_checks.down(project, probes, client) if client else {}
+        checks = verify(at, probes, http, key_of(project), clock=clock, patience=patience, down=down)
         if client is None:
-            return Verification(at, checks, NOT_ASKED)
-        asker = VerifyClient(http, at, key_of(project), clock, clock.now())
-        return Verification(at, (*checks, *host_checks.ports(project, probes, client, asker)))
+            return Verification(at, checks, ("whether workers are reachable: needs Docker",))
+        asking = VerifyClient(http, at, key_of(project), clock, clock.now())
+        return Verification(at, (*checks, *host_checks.ports(project, probes, client, asking)))
 
 
 def probes_from(project: ProjectSpec) -> tuple[Probe, ...]:
@@ -77,8 +77,7 @@ def url_of(project: ProjectSpec) -> str:
     port = next((port for port in _router(project).ports if port.published), None)
     if port is None:
         raise TargetError(Problem("the router is not published", "say where it is reached: `verify --url`"))
-    host = "127.0.0.1" if port.host_ip in ("", "0.0.0.0", "::") else port.host_ip
-    return f"http://[{host}]:{port.published}" if ":" in host else f"http://{host}:{port.published}"
+    return endpoint(port.host_ip, port.published)
 
 
 def key_of(project: ProjectSpec) -> str | None:
@@ -110,12 +109,8 @@ def verify(
     *,
     clock: Clock = CLOCK,
     patience: float = PATIENCE,
-    ailing: Mapping[str, str] | None = None,
+    down: Mapping[str, str] | None = None,
 ) -> tuple[Check, ...]:
-    """What any client can ask. `patience` is how many seconds a router that has just started is given, in all; `ailing`
-    are workers that are not asked, and why."""
-    asker = VerifyClient(http, url, key, clock, clock.now() + patience)
-    return tuple(rounds(asker, probes, ailing or {}))
-
-
-NOT_ASKED = ("whether workers are reachable: needs Docker",)
+    """The checks that any client can make. `patience` is how many seconds a router that has just started is given, in
+    all; `down` maps workers that are not asked to why."""
+    return tuple(checks_of(VerifyClient(http, url, key, clock, clock.now() + patience), probes, down or {}))

@@ -1,4 +1,4 @@
-"""The questions that a stack is asked, over HTTP; judge.py says what is a good answer."""
+"""The questions that a stack is asked, over HTTP; responses.py says what is a good answer."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from kit.compose.wait import Clock
-from kit.verify import responses
-from kit.verify import triton as of_tensors
+from kit.verify import responses, triton
 from kit.verify.responses import Verdict
 
 if TYPE_CHECKING:
@@ -25,7 +24,7 @@ MADE_UP = "no-such-model-here"
 
 @dataclass(frozen=True)
 class VerifyClient:
-    """Asks at `url` with `key`. What may pass is asked again until the clock says `until`."""
+    """Asks at `url` with `key`. What may pass by itself is asked again until the clock says `until`."""
 
     http: httpx.Client
     url: str
@@ -34,7 +33,7 @@ class VerifyClient:
     until: float
 
     def post(self, path: str, payload: Mapping[str, Any], key: bool = True) -> Reply:
-        """Status and body; a status of 0 or less and the reason when nobody answers."""
+        """Status and body; a status of 0 or less and the reason when there is no answer."""
         return self._send("POST", f"{self.url}{path}", key, payload)
 
     def get(self, address: str) -> Reply:
@@ -55,7 +54,7 @@ class VerifyClient:
         return response.status_code, response.content
 
     def settle(self, question: Callable[[], Verdict]) -> Verdict:
-        """The answer, asked for again while it may pass."""
+        """The verdict, asked for again while it may become a better one."""
         while True:
             verdict = question()
             if verdict.ok or not verdict.may_pass or self.clock.now() >= self.until:
@@ -63,24 +62,24 @@ class VerifyClient:
             self.clock.sleep(self.clock.pause)
 
 
-def models(asker: VerifyClient, names: set[str]) -> Verdict:
+def models(client: VerifyClient, names: set[str]) -> Verdict:
     """Exactly these names are listed."""
-    return responses.judge_models(names, *asker.get(f"{asker.url}/v1/models"))
+    return responses.judge_models(names, *client.get(f"{client.url}/v1/models"))
 
 
-def token(asker: VerifyClient, name: str, prompt: str = PROMPTS[0], tokens: int = FEW_TOKENS) -> Verdict:
+def token(client: VerifyClient, name: str, prompt: str = PROMPTS[0], tokens: int = FEW_TOKENS) -> Verdict:
     """A few tokens at temperature 0; a completion where the model has no chat template."""
-    reply = asker.post("/v1/chat/completions", _chat(name, prompt, tokens))
-    if responses.lacks_chat_template(*reply):
-        return responses.judge_completion(name, *asker.post("/v1/completions", _completion(name, prompt, tokens)))
+    reply = client.post("/v1/chat/completions", _chat(name, prompt, tokens))
+    if lacks_chat_template(*reply):
+        return responses.judge_completion(name, *client.post("/v1/completions", _completion(name, prompt, tokens)))
     return responses.judge_chat(name, *reply)
 
 
-def stream(asker: VerifyClient, name: str) -> Verdict:
+def stream(client: VerifyClient, name: str) -> Verdict:
     """The same, streamed."""
-    reply = asker.post("/v1/chat/completions", _chat(name, PROMPTS[0], FEW_TOKENS, stream=True))
-    if responses.lacks_chat_template(*reply):
-        reply = asker.post("/v1/completions", _completion(name, PROMPTS[0], FEW_TOKENS, stream=True))
+    reply = client.post("/v1/chat/completions", _chat(name, PROMPTS[0], FEW_TOKENS, stream=True))
+    if lacks_chat_template(*reply):
+        reply = client.post("/v1/completions", _completion(name, PROMPTS[0], FEW_TOKENS, stream=True))
     return responses.judge_stream(name, *reply)
 
 
@@ -93,65 +92,70 @@ def _completion(name: str, prompt: str, tokens: int, **more: Any) -> dict[str, A
     return {"model": name, "prompt": prompt, "max_tokens": tokens, "temperature": 0, **more}
 
 
-def vectors(asker: VerifyClient, name: str) -> Verdict:
+def vectors(client: VerifyClient, name: str) -> Verdict:
     """Vectors of different texts."""
-    reply = asker.post("/v1/embeddings", {"model": name, "input": list(TEXTS)})
+    reply = client.post("/v1/embeddings", {"model": name, "input": list(TEXTS)})
     return responses.judge_embeddings(name, *reply, asked=len(TEXTS))
 
 
-def unknown(asker: VerifyClient) -> Verdict:
-    """A name that nobody declared."""
-    return responses.judge_unknown(*asker.post("/v1/chat/completions", _chat(MADE_UP, PROMPTS[0], FEW_TOKENS)))
+def unknown(client: VerifyClient) -> Verdict:
+    """An undeclared name."""
+    return responses.judge_unknown(*client.post("/v1/chat/completions", _chat(MADE_UP, PROMPTS[0], FEW_TOKENS)))
 
 
-def locked(asker: VerifyClient, name: str) -> Verdict:
+def locked(client: VerifyClient, name: str) -> Verdict:
     """A declared name, without the key."""
-    return responses.judge_locked(*asker.post("/v1/chat/completions", _chat(name, PROMPTS[0], FEW_TOKENS), key=False))
+    return responses.judge_locked(*client.post("/v1/chat/completions", _chat(name, PROMPTS[0], FEW_TOKENS), key=False))
 
 
-def several(asker: VerifyClient, name: str, task: str) -> list[str]:
+def several(client: VerifyClient, name: str, task: str) -> list[str]:
     """What `name` answers to several prompts, for comparing names; [] when one of them fails."""
     if task == "embed":
-        questions: list[Callable[[], Verdict]] = [partial(vectors, asker, name)]
+        questions: list[Callable[[], Verdict]] = [partial(vectors, client, name)]
     else:
-        questions = [partial(token, asker, name, prompt, ENOUGH_TOKENS) for prompt in PROMPTS]
+        questions = [partial(token, client, name, prompt, ENOUGH_TOKENS) for prompt in PROMPTS]
     said: list[str] = []
     for question in questions:
-        answer = asker.settle(question)
+        answer = client.settle(question)
         if not answer.ok:
             return []
         said.append(answer.text)
     return said
 
 
-def scores(asker: VerifyClient, name: str) -> Verdict:
+def scores(client: VerifyClient, name: str) -> Verdict:
     """Documents ranked, as Cohere's and Jina's clients ask."""
-    return responses.judge_scores(name, *asker.post("/v1/rerank", _ranking(name)), asked=len(TEXTS))
+    return responses.judge_scores(name, *client.post("/v1/rerank", _ranking(name)), asked=len(TEXTS))
 
 
 def _ranking(name: str) -> dict[str, Any]:
     return {"model": name, "query": "a pet", "documents": list(TEXTS)}
 
 
-def classes(asker: VerifyClient, name: str) -> Verdict:
+def classes(client: VerifyClient, name: str) -> Verdict:
     """A text classified."""
-    return responses.judge_classes(name, *asker.post("/classify", {"model": name, "input": TEXTS[0]}))
+    return responses.judge_classes(name, *client.post("/classify", {"model": name, "input": TEXTS[0]}))
 
 
-def unranked(asker: VerifyClient) -> Verdict:
-    """A ranking by a name that nobody declared."""
-    return responses.judge_unknown(*asker.post("/v1/rerank", _ranking(MADE_UP)))
+def unranked(client: VerifyClient) -> Verdict:
+    """A ranking by an undeclared name."""
+    return responses.judge_unknown(*client.post("/v1/rerank", _ranking(MADE_UP)))
 
 
-def locked_ranking(asker: VerifyClient, name: str) -> Verdict:
+def locked_ranking(client: VerifyClient, name: str) -> Verdict:
     """A ranking without the key."""
-    return responses.judge_locked(*asker.post("/v1/rerank", _ranking(name), key=False))
+    return responses.judge_locked(*client.post("/v1/rerank", _ranking(name), key=False))
 
 
-def tensors(asker: VerifyClient, name: str) -> Verdict:
+def tensors(client: VerifyClient, name: str) -> Verdict:
     """Tensors that fit what the model says it takes."""
 
     def ask(path: str, payload: Mapping[str, Any] | None) -> Reply:
-        return asker.get(f"{asker.url}{path}") if payload is None else asker.post(path, payload)
+        return client.get(f"{client.url}{path}") if payload is None else client.post(path, payload)
 
-    return of_tensors.asked(name, ask)
+    return triton.ask_tensors(name, ask)
+
+
+def lacks_chat_template(status: int, body: bytes) -> bool:
+    """Whether a chat was refused because the model has no chat template: such a model is asked for a completion."""
+    return status == 400 and "chat template" in responses.decoded(body)

@@ -6,19 +6,20 @@ each answer is taken apart down to the token, and the first thing that is wrong 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import json
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite
-from typing import Any
+from typing import Any, Concatenate, ParamSpec
 
-from kit.verify.answers import decoded, dig, error, first_text, json_of, short
+from kit.errors import printable
 
-NO_ANSWER = 0  # the status where nobody answered; the body says why
-TIMED_OUT = -1  # the same, where somebody took the request and was silent
+NO_ANSWER = 0  # the status without an answer; the body says why
+TIMED_OUT = -1  # the status of a request that was taken and not answered in time
 MAY_PASS = (NO_ANSWER, 404, 408, 429, 502, 503, 504)  # what a router says while a worker is not there yet
-UNREACHED = (
-    b"call_upstream"  # SMG's error codes for a worker that it did not reach; a 500 of the worker itself stays one
-)
+UNREACHED = b"call_upstream"  # in SMG's errors of a worker that it did not reach; a 500 of the worker itself stays one
+SHOWN = 120  # characters of an answer that are repeated
+P = ParamSpec("P")
 
 
 @dataclass(frozen=True)
@@ -33,21 +34,39 @@ class Verdict:
     silent: bool = False
 
 
-def judge_chat(name: str, status: int, body: bytes) -> Verdict:
+def of_json(
+    judge: Callable[Concatenate[dict[str, Any], P], Verdict],
+) -> Callable[Concatenate[str, int, bytes, P], Verdict]:
+    """A judge of the JSON object that `name` answered becomes one of a name, a status and a body."""
+
+    def judge_body(name: str, status: int, body: bytes, /, *args: P.args, **kwargs: P.kwargs) -> Verdict:
+        if status != 200:
+            return refusal(status, body)
+        answer = json_of(decoded(body))
+        if not isinstance(answer, dict):
+            return Verdict(False, f"not a JSON object: {short(decoded(body))}")
+        if wrong := error(answer):
+            return Verdict(False, f"an error with HTTP 200: {short(wrong)}")
+        if answer.get("model") != name:
+            return Verdict(False, f"{short(answer.get('model'))} answers to the name {name}")
+        return judge(answer, *args, **kwargs)
+
+    return judge_body
+
+
+@of_json
+def judge_chat(answer: dict[str, Any]) -> Verdict:
     """/v1/chat/completions: a message with at least one token of content or of reasoning, from `name`."""
-    answer = _read(name, status, body)
-    if isinstance(answer, Verdict):
-        return answer
     message = dig(answer, "choices", 0, "message")
     if not isinstance(message, dict):
         return Verdict(False, "no message in the answer")
     return _said(first_text(message, "content", "reasoning_content", "reasoning"))
 
 
-def judge_completion(name: str, status: int, body: bytes) -> Verdict:
+@of_json
+def judge_completion(answer: dict[str, Any]) -> Verdict:
     """/v1/completions: at least one token, from `name`."""
-    answer = _read(name, status, body)
-    return answer if isinstance(answer, Verdict) else _said(dig(answer, "choices", 0, "text"))
+    return _said(dig(answer, "choices", 0, "text"))
 
 
 def _said(text: object) -> Verdict:
@@ -59,7 +78,7 @@ def _said(text: object) -> Verdict:
 def judge_stream(name: str, status: int, body: bytes) -> Verdict:
     """A streamed chat: several frames of `name`, text in them, no error frame, and `[DONE]` at the end."""
     if status != 200:
-        return _refusal(status, body)
+        return refusal(status, body)
     frames = list(_frames(body))
     if not frames:
         return Verdict(False, f"not a stream: {short(decoded(body))}")
@@ -95,11 +114,9 @@ def _frames(body: bytes) -> Iterator[str]:
             yield line.removeprefix("data:").strip()
 
 
-def judge_embeddings(name: str, status: int, body: bytes, asked: int) -> Verdict:
+@of_json
+def judge_embeddings(answer: dict[str, Any], asked: int) -> Verdict:
     """/v1/embeddings of `asked` different texts: as many vectors of one length, finite, not zero, not equal."""
-    answer = _read(name, status, body)
-    if isinstance(answer, Verdict):
-        return answer
     data = answer.get("data")
     if not isinstance(data, list) or len(data) != asked:
         return Verdict(False, f"not one vector for each of {asked} texts")
@@ -125,11 +142,9 @@ def _is_number(value: object) -> bool:
     return (isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 10**300) or value != value
 
 
-def judge_scores(name: str, status: int, body: bytes, asked: int) -> Verdict:
+@of_json
+def judge_scores(answer: dict[str, Any], asked: int) -> Verdict:
     """/rerank of `asked` documents: a finite score for each."""
-    answer = _read(name, status, body)
-    if isinstance(answer, Verdict):
-        return answer
     results = answer.get("results")
     scores = [dig(each, "relevance_score") for each in results] if isinstance(results, list) else []
     if len(scores) != asked or not all(_is_number(score) and isfinite(score) for score in scores):
@@ -137,11 +152,9 @@ def judge_scores(name: str, status: int, body: bytes, asked: int) -> Verdict:
     return Verdict(True, f"scores {', '.join(f'{score:.3g}' for score in scores)}")
 
 
-def judge_classes(name: str, status: int, body: bytes) -> Verdict:
+@of_json
+def judge_classes(answer: dict[str, Any]) -> Verdict:
     """/classify: probabilities of the classes, finite."""
-    answer = _read(name, status, body)
-    if isinstance(answer, Verdict):
-        return answer
     chances = dig(answer, "data", 0, "probs")
     if wrong := _wrong_vector(chances):
         return Verdict(False, wrong.replace("a vector", "the list of probabilities"))
@@ -149,31 +162,32 @@ def judge_classes(name: str, status: int, body: bytes) -> Verdict:
 
 
 def judge_unknown(status: int, body: bytes) -> Verdict:
-    """A name that nobody declared must be 404: anything else means that some model answers for others."""
+    """An undeclared name must be 404: anything else means that some model answers for others."""
     if status == 404:
         return Verdict(True, "404")
-    return replace(_refusal(status, body), detail=f"{_refusal(status, body).detail}, instead of 404")
+    refused = refusal(status, body)
+    return replace(refused, detail=f"{refused.detail}, instead of 404")
 
 
 def judge_locked(status: int, body: bytes) -> Verdict:
     """Without the key nothing may be answered."""
     if status in (401, 403):
         return Verdict(True, str(status))
-    return replace(_refusal(status, body), detail=f"{_refusal(status, body).detail}, without the key")
+    refused = refusal(status, body)
+    return replace(refused, detail=f"{refused.detail}, without the key")
 
 
 def judge_models(names: Collection[str], status: int, body: bytes) -> Verdict:
     """/v1/models lists exactly `names`."""
     if status != 200:
-        return _refusal(status, body)
+        return refusal(status, body)
     found = listed(status, body)
     if not found:
         return Verdict(False, f"no list of models: {short(decoded(body))}", may_pass=True)
-    missing, strange = sorted(set(names) - found), sorted(found - set(names))
+    missing, strange = ", ".join(sorted(set(names) - found)), short(", ".join(sorted(found - set(names))))
     if missing or strange:
-        words = [f"{', '.join(missing)} missing"] if missing else []
-        words += [f"{short(', '.join(strange))} not declared"] if strange else []
-        return Verdict(False, "; ".join(words), may_pass=True)
+        parts = (f"{missing} missing" if missing else "", f"{strange} not declared" if strange else "")
+        return Verdict(False, "; ".join(filter(None, parts)), may_pass=True)
     return Verdict(True, f"{len(found)} names")
 
 
@@ -184,40 +198,52 @@ def listed(status: int, body: bytes) -> set[str]:
     return {name for name in names if isinstance(name, str)}
 
 
-def judge_adapter(name: str, answers: Mapping[str, Sequence[str]]) -> Verdict:
-    """An adapter must change something: `answers` has what each name of one worker answers to the same prompts."""
-    silent = [each for each, said in answers.items() if not said]
-    if silent:
-        return Verdict(False, f"{', '.join(silent)} gave no answers to compare")
-    mine = list(answers[name])
-    others = [each for each in answers if each != name]
-    if twins := [each for each in others if list(answers[each]) == mine]:
-        return Verdict(False, f"answers all {len(mine)} prompts exactly as {', '.join(twins)}")
-    return Verdict(True, f"differs from {', '.join(others)}")
-
-
-def lacks_chat_template(status: int, body: bytes) -> bool:
-    """Whether a chat was refused because the model has no chat template: such a model is asked for a completion."""
-    return status == 400 and "chat template" in decoded(body)
-
-
-def _read(name: str, status: int, body: bytes) -> dict[str, Any] | Verdict:
-    """The JSON object of a good answer by `name`, or what is wrong with it."""
-    if status != 200:
-        return _refusal(status, body)
-    answer = json_of(decoded(body))
-    if not isinstance(answer, dict):
-        return Verdict(False, f"not a JSON object: {short(decoded(body))}")
-    if wrong := error(answer):
-        return Verdict(False, f"an error with HTTP 200: {short(wrong)}")
-    if answer.get("model") != name:
-        return Verdict(False, f"{short(answer.get('model'))} answers to the name {name}")
-    return answer
-
-
-def _refusal(status: int, body: bytes) -> Verdict:
-    said = dig(json_of(decoded(body)), "error", "message") or decoded(body)
+def refusal(status: int, body: bytes) -> Verdict:
+    """The verdict on any status but 200."""
+    said = error(json_of(decoded(body))) or decoded(body)
     if status == TIMED_OUT:
         return Verdict(False, short(said), silent=True)
     head = f"HTTP {status}" if status else "no answer"
     return Verdict(False, f"{head}: {short(said)}", may_pass=status in MAY_PASS or UNREACHED in body)
+
+
+def error(answer: object) -> str:
+    """The error in an answer, whatever its status; "" without one."""
+    found = dig(answer, "error")
+    return str(dig(found, "message") or found) if found else ""
+
+
+def decoded(body: bytes) -> str:
+    """Text, whatever the bytes."""
+    return body.decode("utf-8", "replace")
+
+
+def json_of(text: str) -> Any:
+    """None for what is no JSON: `null` is no answer either."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def dig(value: Any, *path: str | int) -> Any:
+    """What lies at `path`, None when it is not there."""
+    for step in path:
+        if isinstance(step, int) and isinstance(value, list) and len(value) > step:
+            value = value[step]
+        elif isinstance(step, str) and isinstance(value, dict):
+            value = value.get(step)
+        else:
+            return None
+    return value
+
+
+def first_text(message: Mapping[str, Any], *keys: str) -> str:
+    """The first of `keys` that holds text, "" when none does."""
+    return next((message[key] for key in keys if isinstance(message.get(key), str) and message[key]), "")
+
+
+def short(value: object) -> str:
+    """On one line, harmless in a terminal, and not too long."""
+    text = printable(" ".join(str(value).split()))
+    return text if len(text) <= SHOWN else f"{text[: SHOWN - 1]}…"

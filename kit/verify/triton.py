@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping
 from math import prod
 from typing import Any
 
-from kit.verify.answers import decoded, dig, error, json_of, short
-from kit.verify.responses import MAY_PASS, Verdict
+from kit.verify.responses import Verdict, decoded, dig, json_of, refusal, short
 
 Ask = Callable[[str, Mapping[str, Any] | None], tuple[int, bytes]]
 """Path and payload, None to GET -> status and body."""
@@ -16,17 +15,17 @@ Ask = Callable[[str, Mapping[str, Any] | None], tuple[int, bytes]]
 NO_JSON = ("FP16", "BF16")  # a request in JSON cannot hold them
 
 
-def asked(name: str, ask: Ask) -> Verdict:
+def ask_tensors(name: str, ask: Ask) -> Verdict:
     """One inference with tensors of zeros, or of one word, in the shapes that the model says it takes."""
     status, body = ask(f"/v2/models/{name}/config", None)
     config = json_of(decoded(body)) if status == 200 else None
     if not isinstance(config, dict):
-        return _refusal(status, body)
+        return refusal(status, body)
     inputs = request(config)["inputs"]
     if any(each["datatype"] in NO_JSON for each in inputs):
         status, body = ask(f"/v2/models/{name}/ready", None)
         return (
-            Verdict(True, "ready; its half precision is not asked in JSON") if status == 200 else _refusal(status, body)
+            Verdict(True, "ready; its half precision is not asked in JSON") if status == 200 else refusal(status, body)
         )
     return judge_tensors(*ask(f"/v2/models/{name}/infer", request(config)))
 
@@ -40,7 +39,7 @@ def request(config: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:
 def judge_tensors(status: int, body: bytes) -> Verdict:
     """At least one tensor, whose data has as many elements as its shape."""
     if status != 200:
-        return _refusal(status, body)
+        return refusal(status, body)
     outputs = dig(json_of(decoded(body)), "outputs")
     if not isinstance(outputs, list) or not outputs:
         return Verdict(False, f"no tensor in the answer: {short(decoded(body))}")
@@ -64,9 +63,3 @@ def _is_whole(tensor: object) -> bool:
     if not isinstance(shape, list) or not all(isinstance(size, int) for size in shape):
         return False
     return isinstance(data, list) and len(data) == prod(shape)
-
-
-def _refusal(status: int, body: bytes) -> Verdict:
-    said = error(json_of(decoded(body))) or decoded(body)
-    head = f"HTTP {status}" if status else "no answer"
-    return Verdict(False, f"{head}: {short(said)}", may_pass=status in MAY_PASS)

@@ -189,7 +189,7 @@ def test_a_worker_that_dies_stops_the_walk_and_its_log_is_explained(project: Pro
 def test_an_unknown_end_stays_unknown_and_shows_the_log(project: Project) -> None:
     project.write(service("chat", "[print('line', n) for n in range(100)]; sys.exit(3)"))
     error = refused(project.up)
-    assert error.problems[0].needed == "its log does not say why in known words"
+    assert error.problems[0].needed == "its log shows no known cause"
     assert error.evidence.splitlines() == [f"line {n}" for n in range(75, 100)]
 
 
@@ -403,7 +403,7 @@ def test_status_tells_what_runs_in_boot_order(project: Project) -> None:
     project.write(stack(service("chat", 600, labels), router))
     project.up()
     chat, front = up.status(project.name, project.client)
-    assert (chat.service, chat.state, chat.health, chat.role, chat.names) == (
+    assert (chat.service, chat.status, chat.health, chat.role, chat.names) == (
         "chat",
         "running",
         "healthy",

@@ -12,8 +12,8 @@ from kit.compose.load import project
 from kit.compose.observed import ContainerState
 from kit.compose.readiness import (
     Readiness,
-    judge,
-    may_begin,
+    may_start,
+    readiness_of,
     usual_seconds,
 )
 
@@ -48,27 +48,27 @@ CASES = {
     "restarting": (seen(status="restarting", exit_code=2, restarts=1), "restarted", "ended with code 2"),
     "restarting, forgiven": (seen(status="restarting", exit_code=2), "waiting", "being started"),
     "paused": (seen(status="paused"), "failed", "is paused"),
-    "gone": (None, "failed", "was removed by somebody"),
+    "gone": (None, "failed", "was removed by another program"),
 }
 
 
 @pytest.mark.parametrize(("now", "outcome", "words"), CASES.values(), ids=CASES)
 def test_a_state_is_judged(now: ContainerState | None, outcome: str, words: str) -> None:
-    assert judge(now, 0, must_finish=False, must_be_healthy=False) == Readiness(outcome, words)  # type: ignore[arg-type]
+    assert readiness_of(now, 0, must_finish=False, must_be_healthy=False) == Readiness(outcome, words)  # type: ignore[arg-type]
 
 
 def test_a_one_shot_is_ready_when_it_is_done() -> None:
-    assert judge(seen(), 0, True, False) == Readiness("waiting", "at work")
-    assert judge(seen(status="exited"), 0, True, False) == Readiness("ready", "done")
-    assert judge(seen(status="exited", exit_code=1), 0, True, False).outcome == "failed"
+    assert readiness_of(seen(), 0, True, False) == Readiness("waiting", "at work")
+    assert readiness_of(seen(status="exited"), 0, True, False) == Readiness("ready", "done")
+    assert readiness_of(seen(status="exited", exit_code=1), 0, True, False).outcome == "failed"
 
 
 def test_health_that_others_wait_for_must_be_checked() -> None:
-    assert judge(seen(), 0, False, True).outcome == "failed"
+    assert readiness_of(seen(), 0, False, True).outcome == "failed"
 
 
 def test_forgiven_restarts_do_not_count() -> None:
-    assert judge(seen(health="healthy", restarts=2), 2, False, True).outcome == "ready"
+    assert readiness_of(seen(health="healthy", restarts=2), 2, False, True).outcome == "ready"
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_forgiven_restarts_do_not_count() -> None:
     ],
 )
 def test_a_service_begins_when_what_it_needs_is_there(name: str, begun: list[str], ready: list[str], may: bool) -> None:
-    assert may_begin(PROJECT.service(name), begun, ready) is may
+    assert may_start(PROJECT.service(name), begun, ready) is may
 
 
 START = datetime(2026, 11, 29, 12, tzinfo=UTC)

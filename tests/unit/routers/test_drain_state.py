@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kit.metrics import Load
 from kit.routers import smg
-from kit.routers.drain_state import Server, at_rest, is_part, let_go, of, servers, taken_up, without
+from kit.routers.drain_state import Server, drained, idle, is_part, of, routed, servers, serving, without
 from kit.stack.model import Route
 
 HOSTS = ("chat", "code.chat", "chat-2", "embed")
@@ -48,28 +49,28 @@ def test_a_list_that_cannot_be_read_stays_as_it_is() -> None:
 
 
 def test_the_router_has_let_go_when_it_drains_or_does_not_know_the_worker_any_more() -> None:
-    assert not let_go(answer(chat="ready", embed="ready"), ["chat"])
-    assert not let_go(answer(code_chat="ready"), ["chat"])
-    assert not let_go(answer(chat="not_ready"), ["chat"])
-    assert let_go(answer(chat="draining", embed="ready"), ["chat"])
-    assert let_go(answer(embed="ready"), ["chat"])
-    assert let_go("", ["chat"])
+    assert not drained(answer(chat="ready", embed="ready"), ["chat"])
+    assert not drained(answer(code_chat="ready"), ["chat"])
+    assert not drained(answer(chat="not_ready"), ["chat"])
+    assert drained(answer(chat="draining", embed="ready"), ["chat"])
+    assert drained(answer(embed="ready"), ["chat"])
+    assert drained("", ["chat"])
 
 
 def test_names_are_taken_up_when_every_worker_of_the_list_is_ready() -> None:
     part = without(WHOLE, ["chat", "chat-2"])
-    assert taken_up(answer(embed="ready"), part)
-    assert not taken_up(answer(embed="pending"), part)
-    assert not taken_up(answer(embed="ready"), WHOLE)
-    assert taken_up(answer(embed="ready"), WHOLE, ["embed"]) and not taken_up(answer(embed="ready"), WHOLE, ["chat"])
-    assert taken_up("", WHOLE, []) and not taken_up("", WHOLE, ["embed"])
+    assert serving(answer(embed="ready"), part)
+    assert not serving(answer(embed="pending"), part)
+    assert not serving(answer(embed="ready"), WHOLE)
+    assert serving(answer(embed="ready"), WHOLE, ["embed"]) and not serving(answer(embed="ready"), WHOLE, ["chat"])
+    assert serving("", WHOLE, []) and not serving("", WHOLE, ["embed"])
 
 
 def test_a_worker_is_at_rest_without_requests_and_a_silent_one_is_not_waited_for() -> None:
-    assert at_rest(Load(0.0, running=0, waiting=0))
-    assert not at_rest(Load(0.0, running=1, waiting=0))
-    assert not at_rest(Load(0.0, running=0, waiting=2))
-    assert at_rest(Load(0.0)) and at_rest(None)
+    assert idle(Load(0.0, running=0, waiting=0))
+    assert not idle(Load(0.0, running=1, waiting=0))
+    assert not idle(Load(0.0, running=0, waiting=2))
+    assert idle(Load(0.0)) and idle(None)
 
 
 STAT = """# pxname,svname,qcur,qmax,scur,smax,slim,stot,bin,bout,dreq,dresp,ereq,econ,eresp,wretr,wredis,status,weight,
@@ -98,3 +99,14 @@ def test_haproxys_table_tells_who_is_closed_and_who_still_has_requests() -> None
 @given(st.text() | st.lists(st.sampled_from(STAT.splitlines())).map("\n".join))
 def test_another_answer_of_haproxy_is_no_server_or_a_whole_one(answer: str) -> None:
     assert all(server.name and server.backend for server in servers(answer))
+
+
+def test_a_name_is_ready_when_one_of_its_replicas_is() -> None:
+    said = [("chat", "not_ready"), ("chat", "ready"), ("chat", "failed"), ("embed", "failed")]
+    text = json.dumps({"workers": [{"model_id": name, "status": word, "url": "x"} for name, word in said]})
+    assert routed(text) == {"chat": "ready", "embed": "failed"}
+
+
+@pytest.mark.parametrize("text", ["", "null", "[]", "{}", '{"workers": 3}', '{"workers": [{}]}', '{"workers": ["x"]}'])
+def test_another_answer_is_no_list_of_workers(text: str) -> None:
+    assert routed(text) is None

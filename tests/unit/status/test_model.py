@@ -13,11 +13,9 @@ from kit.compose.stats import used_cpu, used_memory
 from kit.diagnostics.pattern import Explanation
 from kit.metrics import Load, load
 from kit.output.status import NARROW, lines
+from kit.stack.labels import BYTES, NAMES, ROLE, TASK
 from kit.status import model as views
-from kit.status.model import (
-    ServiceReport,
-    Status,
-)
+from kit.status.model import ServiceReport, Status
 from kit.units import GIB
 from tests.support.paths import RECORDED
 
@@ -25,19 +23,26 @@ NOW = datetime(2026, 11, 29, 22, 42, tzinfo=UTC)
 METRICS = (RECORDED / "vllm-0.32-metrics.txt").read_text(encoding="utf-8")
 
 
-def service(name: str = "chat", **more: Any) -> ServiceReport:
+def service(
+    name: str = "chat",
+    role: str = "worker",
+    task: str = "generate",
+    names: tuple[str, ...] | None = None,
+    planned: int | None = int(2.31 * GIB),
+    **more: Any,
+) -> ServiceReport:
+    labels = {ROLE: role, TASK: task, NAMES: ",".join((name,) if names is None else names)}
     made = ServiceReport(
-        name=name,
-        role="worker",
-        task="generate",
-        names=(name,),
-        state="running",
+        id=name,
+        name=f"demo-{name}-1",
+        service=name,
+        number=1,
+        image="sha256:1",
+        image_name="vllm/vllm-openai:v0.26.0",
+        status="running",
         health="healthy",
         started=NOW - timedelta(hours=1, minutes=2, seconds=3),
-        restarts=0,
-        exit_code=None,
-        image="vllm/vllm-openai:v0.26.0",
-        planned=int(2.31 * GIB),
+        labels=labels if planned is None else {**labels, BYTES: str(planned)},
         held=int(1.62 * GIB),
         load=Load(10.0, 1, 0, 0.034, 100, 200),
         tokens=16.24,
@@ -93,17 +98,6 @@ def test_tokens_a_second_need_two_looks_at_one_start(
     assert views.rate(before, now, task) == rate
 
 
-def test_a_name_is_ready_when_one_of_its_replicas_is() -> None:
-    said = [("chat", "not_ready"), ("chat", "ready"), ("chat", "failed"), ("embed", "failed")]
-    text = json.dumps({"workers": [{"model_id": name, "status": word, "url": "x"} for name, word in said]})
-    assert views.routed(text) == {"chat": "ready", "embed": "failed"}
-
-
-@pytest.mark.parametrize("text", ["", "null", "[]", "{}", '{"workers": 3}', '{"workers": [{}]}', '{"workers": ["x"]}'])
-def test_another_answer_is_no_list_of_workers(text: str) -> None:
-    assert views.routed(text) is None
-
-
 def test_memory_is_counted_as_docker_stats_does() -> None:
     assert used_memory({"memory_stats": {"usage": 10, "stats": {"total_inactive_file": 3}}}) == 7
     assert used_memory({"memory_stats": {"usage": 10, "stats": {"inactive_file": 4}}}) == 6
@@ -155,9 +149,9 @@ def test_one_that_was_restarted_and_is_well_says_so_and_no_more() -> None:
         ({"health": "starting", "restarts": 2}, False),
         ({"health": "starting", "restarts": 3}, True),
         ({"health": "unhealthy"}, True),
-        ({"state": "restarting", "health": None}, True),
-        ({"state": "exited", "health": None, "exit_code": 0}, True),
-        ({"state": "paused"}, True),
+        ({"status": "restarting", "health": None}, True),
+        ({"status": "exited", "health": None, "exit_code": 0}, True),
+        ({"status": "paused"}, True),
     ],
 )
 def test_what_must_be_looked_at_fails_the_look(more: dict[str, Any], failing: bool) -> None:
@@ -171,7 +165,7 @@ def test_nothing_that_runs_is_nothing_that_fails() -> None:
 
 def test_a_worker_that_failed_says_why() -> None:
     why = Explanation("the card ran out of memory", "give the model more `memory`", False)
-    dead = service(state="exited", health=None, exit_code=1, load=None, tokens=None, held=None, cause=why)
+    dead = service(status="exited", health=None, exit_code=1, load=None, tokens=None, held=None, cause=why)
     said = shown(dead)
     assert "exited 1" in said
     assert "chat: the card ran out of memory; give the model more `memory`" in said
@@ -186,7 +180,9 @@ def test_more_than_the_bill_is_marked_and_said() -> None:
 
 
 def test_downloads_are_shown_only_when_they_are_not_done() -> None:
-    done = service("fetch-x", role="fetch", state="exited", health=None, exit_code=0, names=(), planned=None, held=None)
+    done = service(
+        "fetch-x", role="fetch", status="exited", health=None, exit_code=0, names=(), planned=None, held=None
+    )
     assert "fetch-x" not in shown(service(), done)
     assert "fetch-x  exited 1" in shown(service(), replace(done, exit_code=1, load=None))
 
@@ -210,8 +206,8 @@ SERVICES = st.builds(
     planned=OPTIONAL,
     held=OPTIONAL,
     health=st.sampled_from([None, "healthy", "starting", "unhealthy"]),
-    state=st.sampled_from(["running", "exited", "restarting", "created"]),
-    exit_code=st.none() | st.integers(0, 255),
+    status=st.sampled_from(["running", "exited", "restarting", "created"]),
+    exit_code=st.integers(0, 255),
     load=st.none() | st.builds(Load, st.just(1.0), OPTIONAL, OPTIONAL, st.none() | st.floats(0, 1), OPTIONAL, OPTIONAL),
     tokens=st.none() | st.floats(0, 99_999),
     restarts=st.integers(0, 3),
@@ -221,7 +217,10 @@ SERVICES = st.builds(
 @given(st.lists(SERVICES, max_size=6), st.integers(20, 300))
 def test_rows_fit_a_narrow_terminal(services: list[ServiceReport], width: int) -> None:
     few = [replace(one, load=replace(one.load, running=9, waiting=99) if one.load else None) for one in services]
-    small = [replace(one, planned=9 * GIB if one.planned else None, held=None) for one in few]
+    small = [
+        replace(one, labels={**(one.labels or {}), BYTES: str(9 * GIB if one.planned else "")}, held=None)
+        for one in few
+    ]
     rows = list(lines(status(*small), width))[2 : 4 + len(small)]
     assert all(len(row) <= max(width, NARROW) for row in rows)
 
@@ -230,7 +229,7 @@ def test_rows_fit_a_narrow_terminal(services: list[ServiceReport], width: int) -
 def test_every_look_can_be_printed_as_json(services: list[ServiceReport]) -> None:
     found = views.as_json(status(*services))
     assert json.loads(json.dumps(found)) == found
-    assert [one["service"] for one in found["services"]] == [one.name for one in services]
+    assert [one["service"] for one in found["services"]] == [one.service for one in services]
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kit.verify import responses
+from kit.verify import checks, client, responses
 from kit.verify.responses import Verdict
 
 
@@ -186,17 +186,17 @@ def test_exactly_the_declared_names_must_be_listed() -> None:
 
 def test_an_adapter_must_differ_from_every_other_name_of_its_worker() -> None:
     answers = {"chat": ["a", "b"], "code": ["a", "c"], "sql": ["a", "b"]}
-    assert responses.judge_adapter("code", answers).ok
-    assert responses.judge_adapter("sql", answers).detail == "answers all 2 prompts exactly as chat"
-    assert responses.judge_adapter("sql", {"chat": ["a"], "sql": []}).detail == "sql gave no answers to compare"
-    assert not responses.judge_adapter("sql", {"chat": [], "sql": ["a"]}).ok
+    assert checks.judge_adapter("code", answers).ok
+    assert checks.judge_adapter("sql", answers).detail == "answers all 2 prompts exactly as chat"
+    assert checks.judge_adapter("sql", {"chat": ["a"], "sql": []}).detail == "sql gave no answers to compare"
+    assert not checks.judge_adapter("sql", {"chat": [], "sql": ["a"]}).ok
 
 
 @pytest.mark.parametrize(
     ("status", "said", "lacks"), [(400, b"no chat template", True), (400, b"no", False), (200, b"chat template", False)]
 )
 def test_a_missing_chat_template_is_recognised(status: int, said: bytes, lacks: bool) -> None:
-    assert responses.lacks_chat_template(status, said) is lacks
+    assert client.lacks_chat_template(status, said) is lacks
 
 
 JUDGES: list[Callable[[int, bytes], Verdict]] = [

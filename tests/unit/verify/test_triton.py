@@ -32,7 +32,7 @@ def asked(config: Any, answer: Any, status: int = 200) -> tuple[Any, list[str]]:
         paths.append(path if payload is None else f"POST {path}")
         return (200, json.dumps(config).encode()) if payload is None else (status, json.dumps(answer).encode())
 
-    return triton.asked("shout", ask), paths
+    return triton.ask_tensors("shout", ask), paths
 
 
 def test_a_model_that_gives_tensors_is_good() -> None:

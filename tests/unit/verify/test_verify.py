@@ -89,10 +89,10 @@ class Time:
 
 
 def ask(
-    router: Router, probes: tuple[Probe, ...] = PROBES, key: str | None = None, ailing: dict[str, str] | None = None
+    router: Router, probes: tuple[Probe, ...] = PROBES, key: str | None = None, down: dict[str, str] | None = None
 ) -> tuple[Check, ...]:
     with httpx.Client(transport=httpx.MockTransport(router)) as http:
-        return verify("http://router", probes, http, key, clock=Time().clock(), patience=10, ailing=ailing)
+        return verify("http://router", probes, http, key, clock=Time().clock(), patience=10, down=down)
 
 
 def failing(checks: tuple[Check, ...]) -> dict[str, str]:
@@ -147,7 +147,7 @@ def test_a_worker_that_hangs_is_asked_once_and_the_others_as_ever() -> None:
     router = Router(faults={f"/v1/chat/completions {name}": (HANGS, None) for name in ("chat", "code")})
     found = failing(ask(router))
     assert found.pop("chat: answers a token").startswith("no answer in 0 s: it hangs, or has a long queue: ")
-    assert "`docker compose restart chat` starts it anew" in failing(ask(router))["chat: answers a token"]
+    assert "`docker compose restart chat` restarts it" in failing(ask(router))["chat: answers a token"]
     assert found.pop("code: differs from chat and its other adapters") == "chat, code gave no answers to compare"
     before = "not asked, as chat gave no answer before"
     assert found == dict.fromkeys(("chat: streams", "code: answers a token", "code: streams"), before)
@@ -158,7 +158,7 @@ def test_a_worker_that_hangs_is_asked_once_and_the_others_as_ever() -> None:
 
 def test_a_worker_that_docker_knows_to_be_ill_is_not_asked() -> None:
     router = Router()
-    found = failing(ask(router, ailing={"embed": "embed is unhealthy; up fixes it"}))
+    found = failing(ask(router, down={"embed": "embed is unhealthy; up fixes it"}))
     assert found == {"embed: gives vectors": "embed is unhealthy; up fixes it"}
     assert "/v1/embeddings embed" not in router.asked
 
