@@ -92,8 +92,8 @@ def is_local(client: DockerClient) -> bool:
 def pull(client: DockerClient, image: str, watch: Watch) -> str:
     """Downloads `image`, with progress, and returns its id. Raises TargetError with the registry's message."""
     if image.startswith(OURS):
-        what, build = f"the image {image} is not on this machine", f"`scripts/build-images` builds {image}"
-        raise TargetError(Problem(what, "no registry has it", build))
+        build = f"`scripts/build-images` builds {image}"
+        raise TargetError(Problem(f"the image {image} is not on this machine", "no registry has it", build))
     from docker.utils import parse_repository_tag
 
     repository, tag = parse_repository_tag(image)

@@ -106,7 +106,7 @@ def digests_label(service: ServiceSpec) -> str:
 
 
 def changed_keys(label: str, service: ServiceSpec) -> tuple[str, ...]:
-    """The file's keys that differ from what a container's digests label says, sorted."""
+    """The file's keys that differ from a container's digests label, sorted."""
     before = dict(part.split("=", 1) for part in label.split() if "=" in part)
     after = dict(service.digests)
     return tuple(sorted(key for key in {*before, *after} if before.get(key) != after.get(key)))

@@ -44,16 +44,16 @@ def project_name(content: str, file: Path, variables: Mapping[str, str]) -> str:
 def _interpolated(root: Node, variables: Mapping[str, str]) -> Node:
     problems: list[Problem] = []
 
-    def change(said: str, node: Node) -> str:
+    def change(value: str, node: Node) -> str:
         try:
-            return interpolate(said, variables)
+            return interpolate(value, variables)
         except MissingVariableError as error:
             problems.append(node.problem(f"{error.name} is not set", error.words, f"export {error.name}=..."))
         except ValueError as error:
             problems.append(node.problem(str(error)))
         except RecursionError:
             problems.append(node.problem("variables nested too deeply", "write fewer ${...} inside each other"))
-        return said
+        return value
 
     done = map_text(root, change)
     if problems:
@@ -78,8 +78,8 @@ def _project(root: Node, file: Path, variables: Mapping[str, str]) -> ProjectSpe
     networks = {key: _network(item, key, name) for key, item in entries(top.get("networks"))}
     networks.setdefault("default", NetworkSpec("default", f"{name}_default"))
     volumes = {key: _volume(item, key, name) for key, item in entries(top.get("volumes"))}
-    around = LoadContext(name, file.parent, variables, networks, volumes)
-    services = _services(top["services"], around)
+    context = LoadContext(name, file.parent, variables, networks, volumes)
+    services = _services(top["services"], context)
     used = {use.network for each in services for use in each.networks}
     mounted = {mount.source for each in services for mount in each.mounts if mount.kind == "volume"}
     kept = tuple(network for key, network in networks.items() if key in used)
@@ -111,12 +111,12 @@ def _resource(found: Mapping[str, Node], key: str, project: str) -> tuple[str, s
     return key, name, external, tuple(sorted((option, value or "") for option, value in options))
 
 
-def _services(node: Node, around: LoadContext) -> tuple[ServiceSpec, ...]:
+def _services(node: Node, context: LoadContext) -> tuple[ServiceSpec, ...]:
     services: list[ServiceSpec] = []
     problems: list[Problem] = []
     for name, item in entries(node):
         try:
-            services.append(service(name, item, around))
+            services.append(service(name, item, context))
         except TargetError as error:
             problems += error.problems
     needs = {each.name: [need.service for need in each.depends_on] for each in services}

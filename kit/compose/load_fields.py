@@ -44,10 +44,10 @@ def text(node: Node) -> str:
 def namespace(node: Node) -> str:
     """host, private, shareable: a namespace that is there by itself. Another service's is not: where Docker could not
     join it, it does not try again to start the container."""
-    said = text(node)
-    if said.startswith("service:"):
+    value = text(node)
+    if value.startswith("service:"):
         raise node.wrong("host, or mount one volume in both services")
-    return said
+    return value
 
 
 def texts(node: Node) -> list[str]:
@@ -55,7 +55,7 @@ def texts(node: Node) -> list[str]:
     return [node.value] if isinstance(node.value, str) else [text(item) for item in items(node)]
 
 
-def words(node: Node) -> list[str]:
+def arguments(node: Node) -> list[str]:
     """A command: a list, or one text that is split as a shell would."""
     if not isinstance(node.value, str):
         return [text(item) for item in items(node)]
@@ -92,9 +92,9 @@ def size(node: Node) -> int:
 
 def nanoseconds(node: Node) -> int:
     """A span such as 30s, 1m30s, 500ms, in nanoseconds, as the Engine takes it."""
-    said = text(node).strip()
-    spans = _SPAN.findall(said)
-    if not spans or "".join(number + unit for number, unit in spans) != said:
+    value = text(node).strip()
+    spans = _SPAN.findall(value)
+    if not spans or "".join(number + unit for number, unit in spans) != value:
         raise node.wrong("a time such as 30s or 1m30s")
     return sum(round(float(number) * _NANOSECONDS[unit]) for number, unit in spans)
 
@@ -155,7 +155,7 @@ def tmpfs(node: Node) -> Json:
 
 
 def healthcheck(node: Node) -> Json:
-    """A health check in the Engine's words; a text is run by a shell."""
+    """A health check as the Engine takes it; a text is run by a shell."""
     found = only(node, "test", "retries", "disable", *_SPANS)
     if "disable" in found and boolean(found["disable"]):
         return {"Test": ["NONE"]}
@@ -192,7 +192,7 @@ def _device(node: Node) -> Json:
 def only(node: Node, *known: str) -> dict[str, Node]:
     """A mapping's fields. Raises TargetError that names every key which is not `known`."""
     found = fields(node)
-    strange = [found[key].problem(f"`{key}` is not read here", USE_COMPOSE) for key in found if key not in known]
-    if strange:
-        raise TargetError(strange)
+    unknown = [found[key].problem(f"`{key}` is not read here", USE_COMPOSE) for key in found if key not in known]
+    if unknown:
+        raise TargetError(unknown)
     return dict(found)

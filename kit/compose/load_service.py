@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import get_args
 
 from kit.compose import load_fields
-from kit.compose.load_fields import Reader, boolean, integer, only, pairs, size, text, texts, words
+from kit.compose.load_fields import Reader, arguments, boolean, integer, only, pairs, size, text, texts
 from kit.compose.spec import (
     Dependency,
     MountSpec,
@@ -32,8 +32,8 @@ from kit.stack.model import Condition
 
 _HOST = "HostConfig"
 SETTINGS: dict[str, tuple[Reader, tuple[str, ...]]] = {
-    "command": (words, ("Cmd",)),
-    "entrypoint": (words, ("Entrypoint",)),
+    "command": (arguments, ("Cmd",)),
+    "entrypoint": (arguments, ("Entrypoint",)),
     "user": (text, ("User",)),
     "working_dir": (text, ("WorkingDir",)),
     "hostname": (text, ("Hostname",)),
@@ -79,22 +79,22 @@ class LoadContext:
     volumes: Mapping[str, VolumeSpec]
 
 
-def service(name: str, node: Node, around: LoadContext) -> ServiceSpec:
+def service(name: str, node: Node, context: LoadContext) -> ServiceSpec:
     """The service. Raises TargetError at the line of what cannot be read."""
     found = only(node, *_STRUCTURE, *SETTINGS)
     if "image" not in found:
         raise TargetError(node.problem(f"{name} has no image", "name one; images are built beforehand"))
-    environment = tuple(_environment(found.get("environment"), around.variables))
-    mounts = tuple(mount(item, around.folder, around.volumes, around.variables) for item in _listed(found, "volumes"))
+    environment = tuple(_environment(found.get("environment"), context.variables))
+    mounts = tuple(mount(item, context) for item in _listed(found, "volumes"))
     resolved: dict[str, object] = {"environment": list(environment), "volumes": [each.identity for each in mounts]}
     return ServiceSpec(
         name=name,
         image=text(found["image"]),
-        container=text(found["container_name"]) if "container_name" in found else f"{around.project}-{name}-1",
+        container=text(found["container_name"]) if "container_name" in found else f"{context.project}-{name}-1",
         environment=environment,
         labels=tuple((key, value or "") for key, value in _paired(found, "labels")),
         mounts=mounts,
-        networks=_places(found, around.networks),
+        networks=_networks_of(found, context.networks),
         ports=tuple(port(item) for item in _listed(found, "ports")),
         depends_on=tuple(_dependencies(found.get("depends_on"))),
         settings=tuple(RequestField(path, read(found[key])) for key, (read, path) in SETTINGS.items() if key in found),
@@ -123,7 +123,7 @@ def _environment(node: Node | None, variables: Mapping[str, str]) -> Iterator[st
         yield name if known is None else f"{name}={known}"
 
 
-def _places(found: Mapping[str, Node], known: Mapping[str, NetworkSpec]) -> tuple[NetworkUse, ...]:
+def _networks_of(found: Mapping[str, Node], known: Mapping[str, NetworkSpec]) -> tuple[NetworkUse, ...]:
     """The service's networks; () for one that has `network_mode: none`."""
     if "network_mode" not in found:
         return _networks(found.get("networks"), known)
@@ -142,9 +142,9 @@ def _networks(node: Node | None, known: Mapping[str, NetworkSpec]) -> tuple[Netw
         uses = [NetworkUse(text(item)) for item in node.value]
     else:
         uses = [NetworkUse(key, _aliases(item)) for key, item in entries(node)]
-    strange = [use.network for use in uses if use.network not in known]
-    if strange:
-        raise TargetError(node.problem(f"there is no network `{strange[0]}`", "write it under `networks:`"))
+    unknown = [use.network for use in uses if use.network not in known]
+    if unknown:
+        raise TargetError(node.problem(f"there is no network `{unknown[0]}`", "write it under `networks:`"))
     return tuple(sorted(uses, key=lambda use: use.network))
 
 
@@ -154,9 +154,7 @@ def _aliases(node: Node) -> tuple[str, ...]:
 
 
 def _dependencies(node: Node | None) -> Iterator[Dependency]:
-    if node is None:
-        return
-    if isinstance(node.value, tuple):
+    if node and isinstance(node.value, tuple):
         yield from (Dependency(text(item), "service_started") for item in node.value)
         return
     for name, item in entries(node):
@@ -172,17 +170,17 @@ def _condition(node: Node) -> Condition:
     return found[0]
 
 
-def mount(node: Node, folder: Path, volumes: Mapping[str, VolumeSpec], variables: Mapping[str, str]) -> MountSpec:
+def mount(node: Node, context: LoadContext) -> MountSpec:
     """`{type: bind, source: ./x, target: /x, read_only: true}` or `./x:/x:ro`. Raises TargetError."""
     kind, source, target, read_only, bytes_ = _short(node) if isinstance(node.value, str) else _long(node)
     if kind == "bind":
-        path = variables.get("HOME", "/root") + source[1:] if source.startswith("~") else source
-        return MountSpec(kind, os.path.normpath(folder / path), target, read_only, written=source)
+        path = context.variables.get("HOME", "/root") + source[1:] if source.startswith("~") else source
+        return MountSpec(kind, os.path.normpath(context.folder / path), target, read_only, written=source)
     if kind == "tmpfs":
         return MountSpec(kind, "", target, read_only, bytes_)
-    if source not in volumes:
+    if source not in context.volumes:
         raise TargetError(node.problem(f"there is no volume `{source}`", "write it under `volumes:`"))
-    return MountSpec(kind, volumes[source].name, target, read_only, written=source)
+    return MountSpec(kind, context.volumes[source].name, target, read_only, written=source)
 
 
 def _short(node: Node) -> tuple[str, str, str, bool, int | None]:
@@ -225,8 +223,8 @@ def port(node: Node) -> PortSpec:
 
 
 def _short_port(node: Node) -> PortSpec:
-    said, _, protocol = text(node).partition("/")
-    parts = said.rsplit(":", 2)
+    value, _, protocol = text(node).partition("/")
+    parts = value.rsplit(":", 2)
     target, published = parts[-1], parts[-2] if len(parts) > 1 else ""
     host = parts[0].strip("[]") if len(parts) == 3 else ""
     if not target.isdecimal() or (published and not published.isdecimal()) or protocol not in ("", "tcp", "udp"):

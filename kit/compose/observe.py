@@ -29,7 +29,7 @@ def observe(client: DockerClient, project: ProjectSpec) -> ObservedState:
     found = containers(client, project.name)
     listed = client.api.containers(all=True)
     volumes = client.api.volumes()["Volumes"] or ()
-    ours = {container.id for container in found}
+    named = {name.lstrip("/") for entry in listed for name in entry.get("Names") or ()}
     return ObservedState(
         containers=found,
         networks=tuple(
@@ -44,9 +44,7 @@ def observe(client: DockerClient, project: ProjectSpec) -> ObservedState:
         volumes=frozenset(entry["Name"] for entry in volumes),
         images={service.image: image_id(client, service.image) for service in project.services},
         published=tuple(port for entry in listed for port in publications(entry)),
-        names=frozenset(
-            name.lstrip("/") for entry in listed if entry["Id"] not in ours for name in entry.get("Names") or ()
-        ),
+        names=frozenset(named - {container.name for container in found}),
         owned=frozenset(v["Name"] for v in volumes if project_of(v) == project.name),
     )
 

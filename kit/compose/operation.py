@@ -1,4 +1,4 @@
-"""One operation on a project, and which one a service needs: what its container is against what the file says. Pure."""
+"""One operation on a project, and which one a service needs: the file compared with its container. Pure."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def _difference(
     observed: ObservedState,
     hashes: Mapping[str, str],
 ) -> str:
-    """Why the container is not what the file says; "" when it is."""
+    """How the container differs from the file; "" when it does not."""
     if container.name != service.container:
         return f"is called {container.name}"
     if why := _changed(service, container, hashes.get(service.name)):

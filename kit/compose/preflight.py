@@ -37,8 +37,10 @@ def _missing_paths(project: ProjectSpec, exists: Callable[[str], bool]) -> Itera
     for service in project.services:
         for mount in service.mounts:
             if mount.kind == "bind" and not exists(mount.source):
-                missing = f"{service.name} mounts {mount.written}, and {mount.source} is not there"
-                yield Problem(missing, "render again, or fix the path")
+                yield Problem(
+                    f"{service.name} mounts {mount.written}, and {mount.source} is not there",
+                    "render again, or fix the path",
+                )
 
 
 def _names(project: ProjectSpec, observed: ObservedState) -> Iterator[Problem]:
@@ -54,8 +56,10 @@ def _names(project: ProjectSpec, observed: ObservedState) -> Iterator[Problem]:
             yield Problem(f"the volume {volume.name} is not there", f"`docker volume create {volume.name}`")
     for name in (service.container for service in project.services):
         if name in observed.names:
-            needed = f"`docker rm -f {name}`, or give the project another `name`"
-            yield Problem(f"there is a container {name}, and it is not this project's", needed)
+            yield Problem(
+                f"there is a container {name}, and it is not this project's",
+                f"`docker rm -f {name}`, or give the project another `name`",
+            )
 
 
 def _ports(project: ProjectSpec, observed: ObservedState, listeners: Sequence[Listener]) -> Iterator[Problem]:

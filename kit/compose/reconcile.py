@@ -1,4 +1,4 @@
-"""What the file says against what Docker has -> the operations, each with its cause. Pure: values in, values out.
+"""Compares the compose file with what Docker has: the operations that `up` needs, each with its cause. Pure.
 
 Order is part of the decision. Images come first, so that nothing is stopped for an image that cannot be pulled. Then
 the workers that will stop are drained, while they still serve. Then what goes away, so that its memory is free. Workers
@@ -112,7 +112,7 @@ def _pulls(project: ProjectSpec, observed: ObservedState, services: Iterable[Ope
 
 
 def _removals(observed: ObservedState, current: Mapping[str, ContainerState], cut_off: set[str]) -> Iterator[Operation]:
-    """Whatever the file does not name, whoever made it. Last started first."""
+    """Containers of the project that the file does not want. Last started first."""
     kept = {container.id for container in current.values()}
     for container in stop_order(observed.containers):
         if container.service not in current:

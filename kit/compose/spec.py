@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from kit.stack import labels as kit_labels
 from kit.stack.model import Condition
 
 Json = None | bool | int | str | Sequence["Json"] | Mapping[str, "Json"]
@@ -92,7 +93,7 @@ class ServiceSpec:
     def is_worker(self) -> bool:
         """Whether it holds memory that the next worker may wait for."""
         on_card = any(setting.path[-1] == "DeviceRequests" for setting in self.settings)
-        return on_card or dict(self.labels).get("monogpu.role") == "worker"
+        return on_card or dict(self.labels).get(kit_labels.ROLE) == "worker"
 
 
 @dataclass(frozen=True)

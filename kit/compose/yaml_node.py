@@ -1,7 +1,7 @@
-"""A YAML document as nodes that know where they stand, each scalar as the text that Compose would make of it.
+"""A YAML document as nodes that know their place in the file, each scalar as the text that Compose makes of it.
 
 Compose replaces variables in text and casts afterwards, by field. So every scalar is text here (`true`, `1.5`), and
-whoever reads a field knows its type. Only what every YAML reader takes alike gets this far: document.py sees to that.
+whoever reads a field knows its type. yaml_document.py refuses what YAML readers do not all take alike.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ class Node:
     def wrong(self, needed: str) -> TargetError:
         """The value cannot be read; `needed` says what could."""
         field = dotted(self.path).rpartition(".")[2] or "the file"
-        return TargetError(self.problem(f"{_said(self.value)} is not what `{field}` takes", f"write {needed}"))
+        return TargetError(self.problem(f"{_shown(self.value)} is not what `{field}` takes", f"write {needed}"))
 
 
-def _said(value: object) -> str:
+def _shown(value: object) -> str:
     if isinstance(value, str):
         return repr(value)
     return "nothing" if value is None else "a list" if isinstance(value, tuple) else "a mapping"
