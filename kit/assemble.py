@@ -63,10 +63,10 @@ def assemble(plan: Plan) -> Stack:
     router = router_of(plan)
     made = worker_services([(engine.service(share, plan), share) for engine, share in pairs], plan)
     daemons, workers = mps.shared(made, plan) if plan.manifest.gpu.mps else ((), made)
-    fetches = _first_of_each(fetch for engine, share in pairs for fetch in engine.fetches(share, plan))
-    doors = _first_of_each(door for engine, share in pairs for door in engine.doors(share, plan))
+    downloads = _first_of_each(one for engine, share in pairs for one in engine.downloads(share, plan))
+    proxies = _first_of_each(one for engine, share in pairs for one in engine.proxies(share, plan))
     routed = tuple(route for engine, share in pairs for route in engine.routes(share))
-    ends: tuple[Service, ...] = (router.service(plan, tuple(one.name for one in (*workers, *doors))),)
+    ends: tuple[Service, ...] = (router.service(plan, tuple(one.name for one in (*workers, *proxies))),)
     own = (file for engine, share in pairs for file in engine.files(share, plan))
     files = (*router.files(routed), *{file.path: file for file in own}.values())
     if haproxy.needed(plan.manifest):
@@ -80,7 +80,7 @@ def assemble(plan: Plan) -> Stack:
         ends, more = haproxy.before(plan, ends[0], pooled, tensors)
         files = (*files, *more)
     ordered = in_turn(workers) if plan.manifest.start == "sequential" else workers
-    services = (*fetches, *daemons, *ordered, *doors, *ends)
+    services = (*downloads, *daemons, *ordered, *proxies, *ends)
     return Stack(
         project=plan.manifest.name,
         header=header(plan),

@@ -72,7 +72,7 @@ class ContainerSummary(ContainerState):
     @property
     def names(self) -> tuple[str, ...]:
         """What clients put in "model"."""
-        return tuple(name for name in self.label(kit_labels.NAMES).split(",") if name)
+        return tuple(name for name in self.label(kit_labels.SERVED_NAMES).split(",") if name)
 
     @property
     def planned(self) -> int | None:
@@ -140,7 +140,7 @@ def container(attrs: Mapping[str, Any]) -> ContainerState:
         restarts=attrs.get("RestartCount", 0),
         started=moment(state.get("StartedAt")),
         finished=moment(state.get("FinishedAt")),
-        labels=found,
+        labels=kit_labels.read(found),
         networks=frozenset((attrs.get("NetworkSettings") or {}).get("Networks") or {}),
         image_name=config.get("Image") or "",
         command=tuple(config.get("Cmd") or ()),

@@ -48,6 +48,6 @@ WORDS: tuple[Pattern, ...] = (
         r"OfflineModeIsEnabled|LocalEntryNotFoundError|outgoing traffic has been disabled"
         r"|[Cc](?:ouldn't|annot) connect to '?https://huggingface\.co|Can't load the configuration of '",
         "the model's files are not here, and Hugging Face cannot be reached",
-        "look at the network and at the log of the fetch service, or give a folder as `source`",
+        "look at the network and at the log of the download service, or give a folder as `source`",
     ),
 )

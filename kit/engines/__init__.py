@@ -34,10 +34,10 @@ class Engine(Protocol):
     def service(self, share: Share, plan: Plan) -> Service:
         """The worker. Shares for which it has the same name are served by one."""
 
-    def fetches(self, share: Share, plan: Plan) -> tuple[Service, ...]:
+    def downloads(self, share: Share, plan: Plan) -> tuple[Service, ...]:
         """One-shot services that bring what the worker reads; of equal names only the first is kept."""
 
-    def doors(self, share: Share, plan: Plan) -> tuple[Service, ...]:
+    def proxies(self, share: Share, plan: Plan) -> tuple[Service, ...]:
         """Services between the router and the worker; of equal names only the first is kept."""
 
     def files(self, share: Share, plan: Plan) -> tuple[File, ...]:

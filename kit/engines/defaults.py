@@ -16,12 +16,12 @@ def nothing_refused(models: Sequence[tuple[int, Model]]) -> tuple[tuple[KeyPath,
     return ()
 
 
-def no_fetches(share: Share, plan: Plan) -> tuple[Service, ...]:
+def no_downloads(share: Share, plan: Plan) -> tuple[Service, ...]:
     """Nothing is downloaded."""
     return ()
 
 
-def no_doors(share: Share, plan: Plan) -> tuple[Service, ...]:
+def no_proxies(share: Share, plan: Plan) -> tuple[Service, ...]:
     """The router reaches the worker itself."""
     return ()
 

@@ -24,11 +24,11 @@ _OURS = {"HOME": "/tmp", "HF_HOME": HF_HOME, "DO_NOT_TRACK": "1"}
 _TOKEN = Secret("HF_TOKEN", "a token that may read gated repositories", required=False)
 
 
-def fetch(model: Model, image: str, source: Source, folder: str = "") -> Service:
+def download(model: Model, image: str, source: Source, folder: str = "") -> Service:
     """The one-shot service that downloads `source`, named after what it downloads, so models that share a repository
     share it. When the files are there already it is done at once, also without a network."""
     return Service(
-        name=f"fetch-{_slug(source.place, (source.revision or '')[:12])}",
+        name=f"download-{_slug(source.place, (source.revision or '')[:12])}",
         comment=(f"Downloads {source.place} into a volume, once: the workers' own network reaches nothing outside.",),
         image=image,
         entrypoint=("python3",),
@@ -38,7 +38,7 @@ def fetch(model: Model, image: str, source: Source, folder: str = "") -> Service
         networks=(Attachment(EGRESS),),
         stop_grace=10,
         read_only=True,
-        labels=((ROLE, "fetch"), (MODEL, model.name)),
+        labels=((ROLE, "download"), (MODEL, model.name)),
     )
 
 

@@ -25,16 +25,15 @@ from kit.memory.candidates import (
     WorkerRequest,
     fixed,
 )
-from kit.routers.haproxy import CONFIG
-from kit.routers.haproxy import USER as DOOR_USER
-from kit.routers.haproxy import image as door_image
-from kit.stack.labels import MODEL, ROLE
+from kit.routers.haproxy import USER as PROXY_USER
+from kit.routers.haproxy import image as proxy_image
+from kit.stack.labels import FILES, MODEL, ROLE
 from kit.stack.model import EGRESS, WORKERS, Attachment, File, Health, Mount, Probe, Route, Service, Value
 from kit.stack.render import checksum, fill
 
 __all__ = [
-    "CPU_IMAGE", "DEFAULT_IMAGE", "METRICS", "NOTE", "PORT", "PRICED", "doors", "fetches", "files", "price", "probes",
-    "refused", "routes", "service",
+    "CPU_IMAGE", "DEFAULT_IMAGE", "METRICS", "NOTE", "PORT", "PRICED", "downloads", "files", "price", "probes",
+    "proxies", "refused", "routes", "service",
 ]  # fmt: skip
 
 DEFAULT_IMAGE = CPU_IMAGE = "ollama/ollama:0.24.0"
@@ -42,7 +41,7 @@ PORT = 11434
 METRICS = ""  # it has none: its connections are counted
 PRICED = False
 NOTE = ""
-NAME, DOOR, FETCH = "ollama", "ollama-door", "fetch-ollama"
+NAME, PROXY, DOWNLOAD = "ollama", "ollama-proxy", "download-ollama"
 FOLDER = "ollama"
 CONTEXT = 4096  # what Ollama takes where nobody says otherwise
 STATUS_PORT = 8404
@@ -101,12 +100,12 @@ def service(share: Share, plan: Plan) -> Service:
         mounts=(STORE, *dict.fromkeys(mount_of(text) for model in models for text in model.volumes)),
         networks=(Attachment(WORKERS),),
         health=Health(("ollama", "list"), 5, 5, retries=6, start_period=share.start_seconds),
-        depends_on=((FETCH, "service_completed_successfully"),),
+        depends_on=((DOWNLOAD, "service_completed_successfully"),),
         restart="unless-stopped",
     )
 
 
-def fetches(share: Share, plan: Plan) -> tuple[Service, ...]:
+def downloads(share: Share, plan: Plan) -> tuple[Service, ...]:
     """Pulls what is not there yet, and names it. One for all: two servers would prune each other's downloads."""
     models = _models(plan)
     pulled = [word for model in models for word in (model.name, "" if _is_file(model) else model.source)]
@@ -114,7 +113,7 @@ def fetches(share: Share, plan: Plan) -> tuple[Service, ...]:
     texts = "".join(_modelfile(model) for model in models)
     return (
         Service(
-            name=FETCH,
+            name=DOWNLOAD,
             comment=("Pulls Ollama's models into a volume, once: the workers' own network reaches nothing outside.",),
             image=_image(plan),
             entrypoint=("/bin/sh", "-c", _PULL, "pull"),
@@ -123,28 +122,28 @@ def fetches(share: Share, plan: Plan) -> tuple[Service, ...]:
             mounts=(STORE, Mount("bind", f"./{FOLDER}", "/etc/ollama", read_only=True), *folders),
             networks=(Attachment(EGRESS),),
             stop_grace=10,
-            labels=((ROLE, "fetch"), (MODEL, ",".join(model.name for model in models)), (CONFIG, checksum(texts))),
+            labels=((ROLE, "download"), (MODEL, ",".join(model.name for model in models)), (FILES, checksum(texts))),
         ),
     )
 
 
-def doors(share: Share, plan: Plan) -> tuple[Service, ...]:
+def proxies(share: Share, plan: Plan) -> tuple[Service, ...]:
     """HAProxy, which answers SMG's question for Ollama; it has a host name for each model."""
     return (
         Service(
-            name=DOOR,
+            name=PROXY,
             comment=("Answers /health for Ollama, which has no such path and SMG asks for it; passes the rest on.",),
-            image=door_image(plan.manifest),
+            image=proxy_image(plan.manifest),
             entrypoint=("haproxy",),
             command=("-f", "/etc/haproxy/haproxy.cfg"),
-            mounts=(Mount("bind", f"./{DOOR}", "/etc/haproxy", read_only=True),),
+            mounts=(Mount("bind", f"./{PROXY}", "/etc/haproxy", read_only=True),),
             networks=(Attachment(WORKERS, tuple(_host(model) for model in _models(plan))),),
             health=Health(("wget", "-q", "-O", "/dev/null", f"http://127.0.0.1:{STATUS_PORT}/"), 5, 5, 3, 30),
             depends_on=((NAME, "service_healthy"),),
             restart="unless-stopped",
-            user=DOOR_USER,
+            user=PROXY_USER,
             read_only=True,
-            labels=((ROLE, "door"), (CONFIG, checksum(_door()))),
+            labels=((ROLE, "proxy"), (FILES, checksum(_proxy_config()))),
         ),
     )
 
@@ -152,12 +151,12 @@ def doors(share: Share, plan: Plan) -> tuple[Service, ...]:
 def files(share: Share, plan: Plan) -> tuple[File, ...]:
     """The share's Modelfile, and the door's configuration."""
     name = share.model.name
-    return (File(f"{FOLDER}/{name}.modelfile", _modelfile(share.model)), File(f"{DOOR}/haproxy.cfg", _door()))
+    return (File(f"{FOLDER}/{name}.modelfile", _modelfile(share.model)), File(f"{PROXY}/haproxy.cfg", _proxy_config()))
 
 
 def routes(share: Share) -> tuple[Route, ...]:
     """The model's name, at the door."""
-    return (Route(DOOR, _host(share.model), PORT, share.model.name),)
+    return (Route(PROXY, _host(share.model), PORT, share.model.name),)
 
 
 def probes(share: Share) -> tuple[Probe, ...]:
@@ -207,5 +206,5 @@ def _host(model: Model) -> str:
     return f"{model.name}.{NAME}"
 
 
-def _door() -> str:
-    return fill("ollama-door.cfg.j2", server=NAME, port=PORT, status=STATUS_PORT)
+def _proxy_config() -> str:
+    return fill("ollama-proxy.cfg.j2", server=NAME, port=PORT, status=STATUS_PORT)

@@ -18,8 +18,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kit.engines.defaults import no_doors as doors
-from kit.engines.defaults import no_fetches as fetches
+from kit.engines.defaults import no_downloads as downloads
+from kit.engines.defaults import no_proxies as proxies
 from kit.engines.download import environment, mount_of
 from kit.errors import KeyPath
 from kit.manifest.model import Model
@@ -30,14 +30,14 @@ from kit.memory.candidates import (
     WorkerRequest,
     fixed,
 )
-from kit.routers.haproxy import CONFIG
+from kit.stack.labels import FILES
 from kit.stack.model import WORKERS, Attachment, File, Health, Mount, Probe, Route, Service
 from kit.stack.render import checksum
 from kit.units import GIB
 
 __all__ = [
-    "CPU_IMAGE", "DEFAULT_IMAGE", "METRICS", "NOTE", "PORT", "PRICED", "doors", "fetches", "files", "price", "probes",
-    "refused", "routes", "service",
+    "CPU_IMAGE", "DEFAULT_IMAGE", "METRICS", "NOTE", "PORT", "PRICED", "downloads", "files", "price", "probes",
+    "proxies", "refused", "routes", "service",
 ]  # fmt: skip
 
 DEFAULT_IMAGE = "nvcr.io/nvidia/tritonserver:26.01-py3"
@@ -123,7 +123,7 @@ def service(share: Share, plan: Plan) -> Service:
         restart="unless-stopped",
         # The Python backend hands tensors over there.
         shm_bytes=GIB,
-        labels=((CONFIG, checksum(_config(model, plan))),),
+        labels=((FILES, checksum(_config(model, plan))),),
     )
 
 

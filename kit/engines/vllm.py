@@ -14,10 +14,10 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from kit.engines.defaults import no_doors as doors
 from kit.engines.defaults import no_files as files
+from kit.engines.defaults import no_proxies as proxies
 from kit.engines.defaults import nothing_refused as refused
-from kit.engines.download import CACHE, HF_HOME, adapter_folder, environment, fetch, mount_of
+from kit.engines.download import CACHE, HF_HOME, adapter_folder, download, environment, mount_of
 from kit.engines.pooling import ranks_by_vectors
 from kit.manifest.model import Adapter, Source
 from kit.memory.bill import Plan, Share
@@ -27,8 +27,8 @@ from kit.stack.model import WORKERS, Attachment, Health, Mount, Probe, Route, Se
 from kit.units import GIB
 
 __all__ = [
-    "CPU_IMAGE", "DEFAULT_IMAGE", "METRICS", "NOTE", "PORT", "PRICED", "doors", "fetches", "files", "price", "probes",
-    "refused", "routes", "service",
+    "CPU_IMAGE", "DEFAULT_IMAGE", "METRICS", "NOTE", "PORT", "PRICED", "downloads", "files", "price", "probes",
+    "proxies", "refused", "routes", "service",
 ]  # fmt: skip
 
 DEFAULT_IMAGE = "vllm/vllm-openai:v0.26.0"
@@ -56,7 +56,7 @@ def service(share: Share, plan: Plan) -> Service:
         mounts=_mounts(share, plan),
         networks=(Attachment(WORKERS, hosts),),
         health=Health(("python3", "-c", _HEALTHY), 5, 5, retries=6, start_period=share.start_seconds),
-        depends_on=tuple((fetch.name, "service_completed_successfully") for fetch in fetches(share, plan)),
+        depends_on=tuple((one.name, "service_completed_successfully") for one in downloads(share, plan)),
         # A worker whose engine dies ends with 0 (vllm-project/vllm#48966), and must come back after a reboot too. All
         # start at once then: caches are given in bytes, and who keeps none and measures at worst ends and starts again.
         restart="unless-stopped",
@@ -66,13 +66,13 @@ def service(share: Share, plan: Plan) -> Service:
     )
 
 
-def fetches(share: Share, plan: Plan) -> tuple[Service, ...]:
+def downloads(share: Share, plan: Plan) -> tuple[Service, ...]:
     """Downloads of the model and of its adapters, where they are not folders. They use the worker's own image."""
     model, source, image = share.model, _source(share), _image(share, plan)
     adapters = [(adapter.source_parsed, adapter_folder(adapter)) for adapter in model.adapters]
     return (
-        *((fetch(model, image, source),) if source.kind == "hub" else ()),
-        *(fetch(model, image, one, folder) for one, folder in adapters if one.kind == "hub"),
+        *((download(model, image, source),) if source.kind == "hub" else ()),
+        *(download(model, image, one, folder) for one, folder in adapters if one.kind == "hub"),
     )
 
 
@@ -205,7 +205,7 @@ def _mounts(share: Share, plan: Plan) -> tuple[Mount, ...]:
     )
     return (
         *_folders(share),
-        *((replace(CACHE, read_only=True),) if fetches(share, plan) else ()),
+        *((replace(CACHE, read_only=True),) if downloads(share, plan) else ()),
         *(() if _on_cpu(plan) else caches),
         Mount("tmpfs", "size=2147483648,exec", "/tmp"),
         *(mount_of(text) for text in model.volumes),

@@ -102,7 +102,7 @@ class RouterConfig(ManifestPart):
         examples=["./secrets/api-key"],
     )
     image: Image | None = Field(None, description="Another image than the router's pinned one.")
-    front_image: Image | None = Field(
+    haproxy_image: Image | None = Field(
         None,
         description="Another image than the pinned HAProxy, which stands in front where a model ranks or classifies.",
     )

@@ -30,6 +30,7 @@ _SYNONYMS = {
     "host": "bind", "address": "bind", "listen": "bind", "key": "api_key", "token": "api_key",
     "index": "device", "id_or_uuid": "device", "type": "task", "backend": "engine", "runtime": "engine",
     "services": "models", "workers": "models", "project": "name", "gateway": "router", "copies": "replicas",
+    "front_image": "haproxy_image",
 }  # fmt: skip
 
 _NEEDED = {

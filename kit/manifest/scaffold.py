@@ -106,7 +106,7 @@ router:
   #api_key: MONOGPU_API_KEY  # the environment variable that holds the key; never the key itself
   #api_key_file: ./secrets/api-key # or the file that holds it
   #image: lightseekorg/smg:1.13.0
-  #front_image: haproxy:3.2-alpine # stands in front where a model ranks or classifies
+  #haproxy_image: haproxy:3.2-alpine # stands in front where a model ranks or classifies
 models:"""
 
 _KEYS = """\

@@ -15,12 +15,12 @@ LONGEST = 2**31 - 1  # tokens or requests: vLLM counts them in 32 bits
 
 RESERVED = {
     "router": "the router's own service has this name",
-    "front": "the proxy in front of the router has this name",
+    "haproxy": "the proxy in front of the router has this name",
     "gateway": "Docker may give this name to the host",
     "ollama": "Ollama's own service has this name",
-    "ollama-door": "the proxy in front of Ollama has this name",
+    "ollama-proxy": "the proxy in front of Ollama has this name",
     "mps": "the service that shares the card by NVIDIA MPS has this name",
-    "fetch": "services that download have this name",
+    "download": "services that download have this name",
     "localhost": "it is every container's name for itself",
     "kubernetes": "the cluster's own service has this name",
 }
@@ -75,7 +75,7 @@ def name(text: str) -> str:
             f"needed: lower case letters, digits and -, a letter first, at most {NAME_LENGTH}, as in a host name",
             f"did you mean '{near}'?" if near and near not in RESERVED else "",
         )
-    reason = RESERVED.get("fetch" if text.startswith("fetch-") else text)
+    reason = RESERVED.get("download" if text.startswith("download-") else text)
     if reason:
         raise Refused(f"the name '{text}' is reserved", f"{reason}; choose another")
     variable = f"{text.upper().replace('-', '_')}_PORT"

@@ -23,7 +23,7 @@ def lines(status: Status, width: int = NARROW) -> Iterator[str]:
     if not status.services:
         yield f"nothing of {status.project} runs; `monogpu-kit up` starts it"
         return
-    shown = [each for each in status.services if each.role != "fetch" or not each.well]
+    shown = [each for each in status.services if each.role != "download" or not each.well]
     room = max(width, NARROW) - _REST
     first = min(max(len(name) for name in ("service", *(each.service for each in shown))), room)
     yield ""

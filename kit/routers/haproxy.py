@@ -19,19 +19,18 @@ from pathlib import Path
 
 from kit.manifest.model import Manifest, Model
 from kit.memory.bill import Plan
-from kit.stack.labels import ROLE
+from kit.stack.labels import FILES, ROLE
 from kit.stack.model import EDGE, WORKERS, Attachment, File, Health, Mount, Route, Service
 from kit.stack.render import checksum, fill
 
 DEFAULT_IMAGE = "haproxy:3.2-alpine"
-NAME = "front"
+NAME = "haproxy"
 FOLDER = "haproxy"
 USER = "65532:65532"
 STATUS_PORT = 8404
 CONTROL_PORT = 8405  # where HAProxy takes commands, inside its container alone
 DRAIN_SECONDS = 30
 CONFIG = f"{FOLDER}/haproxy.cfg"
-PROGRAM = "monogpu.program"  # the label with the launching program's checksum: it is not read again
 LAUNCH = Path(__file__).with_name("haproxy_launch.sh").read_text(encoding="utf-8")
 MARK = "    description "  # the line of a configuration by which HAProxy says which one it has read
 KEY, KEY_FILE = "MONOGPU_API_KEY", "/run/secrets/api-key"
@@ -64,7 +63,7 @@ def needed(manifest: Manifest) -> bool:
 
 def image(manifest: Manifest) -> str:
     """The image that stands there where it is needed."""
-    return manifest.router.front_image or DEFAULT_IMAGE
+    return manifest.router.haproxy_image or DEFAULT_IMAGE
 
 
 def note(manifest: Manifest) -> str:
@@ -86,7 +85,7 @@ def before(
     mounts = tuple(mount for mount in router.mounts if mount.target == KEY_FILE)
     keys = tuple(entry for entry in router.environment if entry[0] == KEY)
     text = config(pools(routes), router.name, port.target, bool(keys), bool(mounts), pools(tensors))
-    front = Service(
+    published = Service(
         name=NAME,
         comment=(
             f"The one endpoint. What ranks, scores or classifies goes to its worker by the model in the body, "
@@ -105,12 +104,12 @@ def before(
         stop_grace=DRAIN_SECONDS + 15,
         user=USER,
         read_only=True,
-        labels=((ROLE, "router"), (PROGRAM, checksum(LAUNCH))),
+        labels=((ROLE, "router"), (FILES, checksum(LAUNCH))),
     )
     behind = f"Behind {NAME}, which is published in its place."
     inside = tuple(at for at in router.networks if at.network != EDGE)
     hidden = replace(router, comment=(behind, *router.comment), ports=(), networks=inside)
-    return (hidden, front), (File(CONFIG, text), File(f"{FOLDER}/launch.sh", LAUNCH))
+    return (hidden, published), (File(CONFIG, text), File(f"{FOLDER}/launch.sh", LAUNCH))
 
 
 def pools(routes: Iterable[Route]) -> tuple[Pool, ...]:

@@ -8,15 +8,21 @@ from collections.abc import Mapping, Sequence
 from kit.memory.bill import Plan, Share
 from kit.stack.model import Probe, Task
 
-ROLE = "monogpu.role"  # worker, router, fetch or mps
+ROLE = "monogpu.role"  # worker, router, proxy, download or mps
 MODEL = "monogpu.model"  # the model's name; of a process that serves several, all of them, with commas
 TASK = "monogpu.task"  # one for each of those
-NAMES = "monogpu.names"  # what clients put in "model": the models' names first, then the adapters', with commas
+# What clients put in "model": the models' names first, then the adapters', with commas.
+SERVED_NAMES = "monogpu.served-names"
 BYTES = "monogpu.bytes"  # the footprint that the plan promised
 PORT = "monogpu.port"  # where the worker listens on its network
 METRICS = "monogpu.metrics"  # PORT/PATH of its Prometheus metrics; none where the engine has no such metrics
-CARD = "monogpu.card"  # the UUID, or the name where nobody asked the driver
+CARD = "monogpu.card"  # the UUID, or the name where the driver was not asked
 CARD_BYTES = "monogpu.card-bytes"  # the card's total, so that another card is noticed
+FILES = "monogpu.files"  # the checksum of files that are read at the start alone: others need another container
+
+# Labels and roles of the releases before, by those that replace them.
+_RENAMED = {"monogpu.names": SERVED_NAMES}
+_ROLES = {"fetch": "download", "door": "proxy"}
 
 Labels = tuple[tuple[str, str], ...]
 
@@ -29,13 +35,19 @@ def worker_labels(shares: Sequence[Share], plan: Plan, port: int, metrics: str) 
         (ROLE, "worker"),
         (MODEL, ",".join(names)),
         (TASK, ",".join(model.task for model in models)),
-        (NAMES, ",".join([*names, *(adapter.name for model in models for adapter in model.adapters)])),
+        (SERVED_NAMES, ",".join([*names, *(adapter.name for model in models for adapter in model.adapters)])),
         (BYTES, str(sum(share.total_bytes for share in shares))),
         (PORT, str(port)),
         *(((METRICS, metrics),) if metrics else ()),
         (CARD, plan.gpu.uuid or plan.gpu.name),
         (CARD_BYTES, str(plan.gpu.total_bytes)),
     )
+
+
+def read(labels: Mapping[str, str]) -> dict[str, str]:
+    """The labels of a container under the names of this release, whichever release started it."""
+    found = {_RENAMED.get(name, name): value for name, value in labels.items()}
+    return {name: _ROLES.get(value, value) if name == ROLE else value for name, value in found.items()}
 
 
 def port_of(labels: Mapping[str, str]) -> int:
@@ -51,10 +63,11 @@ def metrics_of(labels: Mapping[str, str]) -> tuple[int, str] | None:
 
 def probes_of(service: str, labels: Mapping[str, str]) -> tuple[Probe, ...]:
     """The probes that `worker_labels` were made from; none for a router, a download or a foreign container."""
-    if labels.get(ROLE) != "worker":
+    said = read(labels)
+    if said.get(ROLE) != "worker":
         return ()
-    tasks: list[Task] = labels[TASK].split(",")  # type: ignore[assignment]
-    names = labels[NAMES].split(",")
+    tasks: list[Task] = said[TASK].split(",")  # type: ignore[assignment]
+    names = said[SERVED_NAMES].split(",")
     models, adapters = names[: len(tasks)], names[len(tasks) :]
     own = (Probe(name, task, service) for name, task in zip(models, tasks, strict=True))
     # Only a process that serves one model has adapters.

@@ -37,7 +37,7 @@ class ServiceReport(ContainerSummary):
     @property
     def well(self) -> bool:
         """Whether it runs and is healthy; a download, whether it ended with 0."""
-        if self.role == "fetch" and self.status == "exited":
+        if self.role == "download" and self.status == "exited":
             return self.exit_code == 0
         return self.status == "running" and self.health in (None, "healthy")
 

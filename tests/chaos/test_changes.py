@@ -29,7 +29,7 @@ def fixed(stack: Stack) -> Iterator[None]:
     yield
     stack.whole()
     assert left_behind(stack.walk) == []
-    assert set(stack.walk.ids()) == {*TASKS, "router", next(name for name in stack.walk.ids() if "fetch" in name)}
+    assert set(stack.walk.ids()) == {*TASKS, "router", next(name for name in stack.walk.ids() if "download" in name)}
 
 
 def shorter(stack: Stack) -> str:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.docker
 
 GIB = 1024**3
-FETCH = "fetch-huggingfacetb-smollm2-360m-instruct"
+FETCH = "download-huggingfacetb-smollm2-360m-instruct"
 WORKERS = ("chat", "embed", "router")
 
 

@@ -43,7 +43,7 @@ def running(client: DockerClient, tmp_path_factory: pytest.TempPathFactory) -> I
             model("rank", TINY, "task: rerank", "replicas: 2"),
             model("topic", TINY, "task: classify"),
             more="start: parallel\n",
-            router=", api_key: WALK_KEY, front_image: monogpu/haproxy:3.2",
+            router=", api_key: WALK_KEY, haproxy_image: monogpu/haproxy:3.2",
         )
         made.up().good()
         yield made
@@ -61,8 +61,8 @@ def test_up_verified_every_name_at_the_one_address(running: Walk) -> None:
     asked = {(check["name"], check["what"]) for check in report["checks"]}
     assert {("rank", "ranks documents"), ("topic", "classifies"), ("chat", "streams")} <= asked
     assert ("without the key", "nothing is ranked") in asked
-    assert {name: each.health for name, each in running.containers().items() if name in ("front", "router")} == {
-        "front": "healthy",
+    assert {name: each.health for name, each in running.containers().items() if name in ("haproxy", "router")} == {
+        "haproxy": "healthy",
         "router": "healthy",
     }
 
@@ -133,7 +133,7 @@ def test_a_worker_made_anew_is_found_at_its_new_address(running: Walk) -> None:
     for name in ("rank", "rank-2"):
         running.client.api.restart(running.containers()[name].id, timeout=1)
     soon(lambda: post(running, "/v1/rerank", {"model": "rank", "query": "a", "documents": ["b"]}).status_code == 200)
-    soon(lambda: running.containers()["front"].health == "healthy")
+    soon(lambda: running.containers()["haproxy"].health == "healthy")
 
 
 def edited(at: Walk, name: str, old: str, new: str) -> None:
@@ -145,7 +145,7 @@ def edited(at: Walk, name: str, old: str, new: str) -> None:
 
 def states(at: Walk) -> dict[str, str]:
     """HAProxy's word for each worker."""
-    said = inside.shell(at.client, at.containers()["front"].id, 'echo "show stat" | nc 127.0.0.1 8405')
+    said = inside.shell(at.client, at.containers()["haproxy"].id, 'echo "show stat" | nc 127.0.0.1 8405')
     return {server.name: server.state for server in servers(said)}
 
 
@@ -197,7 +197,7 @@ def test_what_a_killed_up_left_draining_is_fixed_by_the_next(running: Walk) -> N
 
 def test_the_front_alone_is_published(running: Walk) -> None:
     published = {name for name, each in running.containers().items() if running.client.api.port(each.id, 30000)}
-    assert published == {"front"}
+    assert published == {"haproxy"}
 
 
 def test_models_come_and_go_behind_it_and_no_other_name_fails(running: Walk) -> None:

@@ -19,7 +19,7 @@ MODEL = "  - {{name: {}, engine: ollama, requests: 4, memory: 512MiB, image: 'mo
 MANIFEST = """\
 name: {name}
 gpu: {{device: none, memory: 4GiB}}
-router: {{image: monogpu/smg:1.13.0, front_image: monogpu/haproxy:3.2, port: {port}}}
+router: {{image: monogpu/smg:1.13.0, haproxy_image: monogpu/haproxy:3.2, port: {port}}}
 models:
 """
 MODELS = (
@@ -51,8 +51,8 @@ def asked(running: Walk) -> Iterator[openai.OpenAI]:
 
 def test_one_ollama_serves_all_its_models_and_nothing_but_the_router_is_published(running: Walk) -> None:
     found = running.containers()
-    assert set(found) == {"fetch-ollama", "ollama", "ollama-door", "router"}
-    assert {name for name, each in found.items() if each.health == "healthy"} == {"ollama", "ollama-door", "router"}
+    assert set(found) == {"download-ollama", "ollama", "ollama-proxy", "router"}
+    assert {name for name, each in found.items() if each.health == "healthy"} == {"ollama", "ollama-proxy", "router"}
 
 
 def test_every_name_is_verified_and_answers_openais_client(running: Walk, asked: openai.OpenAI) -> None:

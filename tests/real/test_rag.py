@@ -45,7 +45,7 @@ def test_up_verifies_every_task_at_the_one_address(first: Said, stack: Walk) -> 
     assert "✗" not in first.out
     assert all(words in first.out for words in ("answers a token", "gives vectors", "ranks documents"))
     published = {name for name, each in stack.containers().items() if stack.client.api.port(each.id, 30000)}
-    assert published == {"front"}
+    assert published == {"haproxy"}
 
 
 def test_a_client_chats_and_embeds_there(client: OpenAI) -> None:

@@ -100,7 +100,7 @@ def test_it_infers_and_its_api_unloads_the_model_and_loads_it_again(server: Serv
 BESIDE = """\
 name: {name}
 gpu: {{device: none, memory: 4GiB}}
-router: {{image: monogpu/smg:1.13.0, front_image: monogpu/haproxy:3.2, port: {port}, api_key: TRITON_KEY}}
+router: {{image: monogpu/smg:1.13.0, haproxy_image: monogpu/haproxy:3.2, port: {port}, api_key: TRITON_KEY}}
 models:
   - {{name: chat, source: qwen2.5:0.5b, engine: ollama, memory: 512MiB, image: "monogpu/pretend:1"}}
   - {{name: shout, source: ./shout, engine: triton, task: infer, memory: 1GiB}}

@@ -30,13 +30,13 @@ def workers(stack: Stack) -> list[Service]:
 
 def test_downloads_come_first_then_the_workers_as_the_manifest_has_them_then_the_router() -> None:
     names = [one.name for one in assemble(plan(*TWO)).services]
-    assert names == ["fetch-qwen-qwen2-5-1-5b-instruct", "chat", "embed", "router"]
+    assert names == ["download-qwen-qwen2-5-1-5b-instruct", "chat", "embed", "router"]
 
 
 def test_a_sequential_start_waits_for_the_worker_before_to_be_healthy() -> None:
     stack = assemble(plan(*TWO))
     assert service(stack, "chat").depends_on == (
-        ("fetch-qwen-qwen2-5-1-5b-instruct", "service_completed_successfully"),
+        ("download-qwen-qwen2-5-1-5b-instruct", "service_completed_successfully"),
     )
     assert service(stack, "embed").depends_on == (("chat", "service_healthy"),)
     assert service(stack, "router").depends_on == (("chat", "service_healthy"), ("embed", "service_healthy"))
@@ -67,7 +67,7 @@ def test_without_a_download_no_network_reaches_the_internet_but_the_routers_own(
 def test_the_router_alone_is_published(made: Plan) -> None:
     published = {one.name: one.ports for one in assemble(made).services if one.ports}
     ranked = any(model.task in ("rerank", "classify") for model in made.manifest.models)
-    assert list(published) == ["front" if ranked else "router"]
+    assert list(published) == ["haproxy" if ranked else "router"]
     assert [port.bind for ports in published.values() for port in ports] == [made.manifest.router.bind]
 
 
@@ -75,7 +75,7 @@ def test_the_router_alone_is_published(made: Plan) -> None:
 def test_every_service_is_confined_and_bounded(made: Plan) -> None:
     for one in assemble(made).services:
         assert (one.cap_drop, one.security_opt, one.init) == (("ALL",), ("no-new-privileges:true",), True)
-        once = dict(one.labels).get(ROLE) == "fetch"
+        once = dict(one.labels).get(ROLE) == "download"
         assert one.restart == ("on-failure:3" if once else "unless-stopped")
         assert one.logs.bytes * one.logs.files <= 64 * 2**20
 
@@ -126,7 +126,7 @@ def test_the_weights_volume_is_written_by_downloads_alone() -> None:
         one.name: mount for one in assemble(plan()).services for mount in one.mounts if mount.source == "huggingface"
     }
     assert {name: mount.read_only for name, mount in mounts.items()} == {
-        "fetch-qwen-qwen2-5-1-5b-instruct": False,
+        "download-qwen-qwen2-5-1-5b-instruct": False,
         "chat": True,
     }
 
@@ -134,10 +134,10 @@ def test_the_weights_volume_is_written_by_downloads_alone() -> None:
 def test_models_that_share_a_repository_share_its_download_and_revisions_do_not() -> None:
     sources = {"a": "org/model", "b": "org/model", "c": "org/model@v2"}
     stack = assemble(plan(*(share(model(name, source)) for name, source in sources.items())))
-    fetches = [one.name for one in stack.services if one.name.startswith("fetch-")]
-    assert fetches == ["fetch-org-model", "fetch-org-model-v2"]
-    waits = {name: [on for on, _ in service(stack, name).depends_on if on.startswith("fetch-")] for name in sources}
-    assert waits == {"a": ["fetch-org-model"], "b": ["fetch-org-model"], "c": ["fetch-org-model-v2"]}
+    downloads = [one.name for one in stack.services if one.name.startswith("download-")]
+    assert downloads == ["download-org-model", "download-org-model-v2"]
+    waits = {name: [on for on, _ in service(stack, name).depends_on if on.startswith("download-")] for name in sources}
+    assert waits == {"a": ["download-org-model"], "b": ["download-org-model"], "c": ["download-org-model-v2"]}
 
 
 @pytest.mark.parametrize(
@@ -163,7 +163,7 @@ def test_a_worker_says_in_its_labels_what_it_is_and_what_was_promised() -> None:
         "monogpu.role": "worker",
         "monogpu.model": "chat",
         "monogpu.task": "generate",
-        "monogpu.names": "chat,code",
+        "monogpu.served-names": "chat,code",
         "monogpu.bytes": str(4 * 2**30),
         "monogpu.port": "8000",
         "monogpu.metrics": "8000/metrics",
@@ -207,5 +207,5 @@ def test_a_secret_reaches_only_the_container_that_needs_it() -> None:
     env = {"HF_TOKEN": "${MY_TOKEN}", "OTHER": "${OTHER}"}
     stack = assemble(plan(share(model("chat", env=env)), router={"api_key": "THE_KEY"}))
     held = {one.name: {v.name for _, v in one.environment if isinstance(v, Secret)} for one in stack.services}
-    assert held == {"fetch-qwen-qwen2-5-1-5b-instruct": {"MY_TOKEN"}, "chat": {"OTHER"}, "router": {"THE_KEY"}}
+    assert held == {"download-qwen-qwen2-5-1-5b-instruct": {"MY_TOKEN"}, "chat": {"OTHER"}, "router": {"THE_KEY"}}
     assert not [item for one in stack.services for item in one.command if isinstance(item, Secret)]

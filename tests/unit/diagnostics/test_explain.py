@@ -92,7 +92,7 @@ SAID = {
         "the connection to Hugging Face broke",
         "network",
     ),
-    "files missing offline": (str(vllm.hub_unreachable("x/y")), "the model's files are not here", "fetch service"),
+    "files missing offline": (str(vllm.hub_unreachable("x/y")), "the model's files are not here", "download service"),
     "adapter's rank": (str(vllm.rank_too_high(64, 16)), "rank 64, and the worker was started for 16", "render again"),
     "adapter missing": (str(vllm.adapter_missing("code", "/a/code")), "no adapter at /a/code", "adapters"),
     "context above the model": (

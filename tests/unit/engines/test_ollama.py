@@ -30,22 +30,26 @@ def service(made: Stack, name: str) -> Service:
 
 def test_all_models_are_served_by_one_process_between_their_download_and_the_door() -> None:
     made = stack(CHAT, VECTORS)
-    assert [one.name for one in made.services] == ["fetch-ollama", "ollama", "ollama-door", "router"]
-    assert service(made, "ollama").depends_on == (("fetch-ollama", "service_completed_successfully"),)
-    assert service(made, "router").depends_on == (("ollama", "service_healthy"), ("ollama-door", "service_healthy"))
+    assert [one.name for one in made.services] == ["download-ollama", "ollama", "ollama-proxy", "router"]
+    assert service(made, "ollama").depends_on == (("download-ollama", "service_completed_successfully"),)
+    assert service(made, "router").depends_on == (("ollama", "service_healthy"), ("ollama-proxy", "service_healthy"))
 
 
 def test_a_vllm_worker_beside_it_starts_in_its_turn() -> None:
     made = assemble(plan(share(model("small", "./models/small")), share(CHAT, facts=None)))
-    assert [one.name for one in made.services] == ["fetch-ollama", "small", "ollama", "ollama-door", "router"]
+    assert [one.name for one in made.services] == ["download-ollama", "small", "ollama", "ollama-proxy", "router"]
     assert ("small", "service_healthy") in service(made, "ollama").depends_on
 
 
 def test_the_download_alone_reaches_the_outside() -> None:
     made = stack(CHAT, VECTORS)
     places = {one.name: {at.network for at in one.networks} for one in made.services}
-    assert (places["fetch-ollama"], places["ollama"], places["ollama-door"]) == ({"egress"}, {"workers"}, {"workers"})
-    assert service(made, "fetch-ollama").command == ("chat", "qwen2.5:0.5b", "vectors", "all-minilm")
+    assert (places["download-ollama"], places["ollama"], places["ollama-proxy"]) == (
+        {"egress"},
+        {"workers"},
+        {"workers"},
+    )
+    assert service(made, "download-ollama").command == ("chat", "qwen2.5:0.5b", "vectors", "all-minilm")
 
 
 def test_limits_come_from_the_manifest_and_models_stay_loaded() -> None:
@@ -68,7 +72,7 @@ def test_a_modelfile_gives_the_name_its_context() -> None:
 def test_a_file_of_weights_is_mounted_for_the_download_and_not_pulled() -> None:
     own = model("own", "./weights/own.gguf", engine="ollama", requests=4, memory=2**30)
     made = stack(own)
-    fetch = service(made, "fetch-ollama")
+    fetch = service(made, "download-ollama")
     assert fetch.command == ("own", "")
     assert ("./weights/own.gguf", "/models/own.gguf") in [(mount.source, mount.target) for mount in fetch.mounts]
     assert "FROM /models/own.gguf\n" in {file.path: file.text for file in made.files}["ollama/own.modelfile"]
@@ -76,7 +80,7 @@ def test_a_file_of_weights_is_mounted_for_the_download_and_not_pulled() -> None:
 
 def test_every_name_is_a_host_of_the_door_and_is_probed_by_its_own_task() -> None:
     made = stack(CHAT, VECTORS)
-    (at,) = service(made, "ollama-door").networks
+    (at,) = service(made, "ollama-proxy").networks
     assert at.aliases == ("chat.ollama", "vectors.ollama")
     listing = {file.path: file.text for file in made.files}["smg/workers.json"]
     assert '"http://chat.ollama:11434"' in listing and '"http://vectors.ollama:11434"' in listing

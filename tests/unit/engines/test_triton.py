@@ -56,7 +56,7 @@ def test_the_router_has_no_name_for_it_and_haproxy_in_front_knows_its_path() -> 
     assert "shout" not in files["smg/workers.json"]
     assert "use_backend shout if { path_beg /v2/models/shout/ }" in files["haproxy/haproxy.cfg"]
     assert not [line for line in files["haproxy/haproxy.cfg"].splitlines() if "acl" in line and "/repository" in line]
-    assert [one.name for one in made.services if one.ports] == ["front"]
+    assert [one.name for one in made.services if one.ports] == ["haproxy"]
     assert made.probes == (Probe("shout", "infer", "shout"),)
 
 

@@ -94,7 +94,7 @@ def test_a_folder_is_mounted_read_only_where_the_worker_reads_it() -> None:
     assert service.command[0] == "/models/chat"
     assert Mount("bind", "./models/a b", "/models/chat", read_only=True) in service.mounts
     assert service.mounts[-2:] == (Mount("bind", "./data", "/data", read_only=True), Mount("volume", "kept", "/kept"))
-    assert vllm.fetches(one, plan(one)) == ()
+    assert vllm.downloads(one, plan(one)) == ()
 
 
 @pytest.mark.parametrize(
@@ -114,15 +114,15 @@ def test_the_revision_is_the_manifests_or_the_one_the_facts_were_read_from(
     assert words[: words.index("--served-model-name")] == (
         ["org/model", "--revision", revision] if revision else ["org/model"]
     )
-    (fetch,) = vllm.fetches(one, plan(one))
-    assert fetch.command[2:4] == ("org/model", revision or "")
+    (download,) = vllm.downloads(one, plan(one))
+    assert download.command[2:4] == ("org/model", revision or "")
 
 
 def test_a_download_runs_in_the_workers_image_with_an_optional_token() -> None:
     one = share(model(image="mine:1", env={"HF_ENDPOINT": "https://mirror", "OTHER": "x"}))
-    (fetch,) = vllm.fetches(one, plan(one))
-    assert (fetch.image, fetch.entrypoint) == ("mine:1", ("python3",))
-    environment = dict(fetch.environment)
+    (download,) = vllm.downloads(one, plan(one))
+    assert (download.image, download.entrypoint) == ("mine:1", ("python3",))
+    environment = dict(download.environment)
     assert environment["HF_TOKEN"] == Secret("HF_TOKEN", "a token that may read gated repositories", required=False)
     assert (environment["HF_ENDPOINT"], "OTHER" in environment) == ("https://mirror", False)
     assert "HF_HUB_OFFLINE" not in environment
@@ -130,10 +130,10 @@ def test_a_download_runs_in_the_workers_image_with_an_optional_token() -> None:
 
 def test_what_a_download_runs_is_python() -> None:
     one = share()
-    (fetch,) = vllm.fetches(one, plan(one))
-    flag, script, *_ = fetch.command
+    (download,) = vllm.downloads(one, plan(one))
+    flag, script, *_ = download.command
     assert flag == "-c"
-    compile(str(script), "fetch", "exec")
+    compile(str(script), "download", "exec")
 
 
 def test_adapters_get_a_slot_each_and_the_smallest_rank_that_holds_them() -> None:
@@ -149,8 +149,8 @@ def test_adapters_get_a_slot_each_and_the_smallest_rank_that_holds_them() -> Non
 
 def test_a_downloaded_adapter_lies_where_the_worker_looks_for_it() -> None:
     one = share(model(source="./m", adapters=ADAPTERS), lora_rank=8)
-    (fetch,) = vllm.fetches(one, plan(one))
-    assert fetch.command[2:5] == ("org/law", "v1", "/cache/huggingface/adapters/org/law@v1")
+    (download,) = vllm.downloads(one, plan(one))
+    assert download.command[2:5] == ("org/law", "v1", "/cache/huggingface/adapters/org/law@v1")
 
 
 def test_an_adapter_is_a_host_name_of_its_own_on_the_same_worker() -> None:
@@ -188,6 +188,6 @@ def test_on_a_card_a_worker_may_write_its_own_container_and_has_no_capability() 
 
 def test_a_download_can_write_the_cache_alone() -> None:
     one = share()
-    (fetch,) = vllm.fetches(one, plan(one))
-    assert fetch.read_only
-    assert [mount.target for mount in fetch.mounts] == ["/cache/huggingface", "/tmp"]
+    (download,) = vllm.downloads(one, plan(one))
+    assert download.read_only
+    assert [mount.target for mount in download.mounts] == ["/cache/huggingface", "/tmp"]

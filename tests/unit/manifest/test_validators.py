@@ -44,7 +44,7 @@ GOOD: list[tuple[Callable[[Any], Any], Any, Any]] = [
 BAD: list[tuple[Callable[[Any], Any], Any]] = [
     *((validators.name, text) for text in ("", "A", "-a", "a-", "a_b", "a.b", "7b", "a b", "a\n", "é", "x" * 41)),
     *((validators.name, text) for text in validators.RESERVED),
-    *((validators.name, text) for text in ("fetch-chat", "vllm", "master", "vllm-dp-master")),
+    *((validators.name, text) for text in ("download-chat", "vllm", "master", "vllm-dp-master")),
     *((validators.project, text) for text in ("", "A", "-a", "_a", "a.b", "a\n", "x" * 41)),
     *(
         (validators.device, value)
@@ -81,7 +81,7 @@ def test_the_nearest_name_of_any_text_is_a_name_or_nothing(text: str) -> None:
     near = validators.slug(text)
     taken = (
         near in validators.RESERVED
-        or near.startswith("fetch-")
+        or near.startswith("download-")
         or f"{near.upper().replace('-', '_')}_PORT" in validators.PORT_VARIABLES
     )
     assert near == "" or taken or validators.name(near) == near

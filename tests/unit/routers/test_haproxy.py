@@ -37,13 +37,13 @@ def text(of: Stack) -> str:
 
 def test_without_a_model_that_ranks_or_classifies_there_is_none() -> None:
     made = stack(CHAT, EMBED)
-    assert "front" not in [one.name for one in made.services]
+    assert "haproxy" not in [one.name for one in made.services]
     assert service(made, "router").ports
 
 
 def test_it_takes_the_routers_port_and_the_router_stays_inside() -> None:
     made = stack(port=8080, bind="::1")
-    taken, hidden = service(made, "front"), service(made, "router")
+    taken, hidden = service(made, "haproxy"), service(made, "router")
     assert (taken.ports, hidden.ports) == ((Port("::1", 8080, 30000),), ())
     assert hidden.networks == (Attachment("workers"),)
     assert taken.networks == (Attachment("edge"), Attachment("workers"))
@@ -92,16 +92,16 @@ def test_the_key_is_asked_for_from_a_variable_or_a_file_and_stands_in_neither_fi
     open_, by_variable, by_file = stack(), stack(api_key="THE_KEY"), stack(api_key_file="./key")
     assert "status 401" not in text(open_)
     assert '-m str "${MONOGPU_API_KEY}"' in text(by_variable)
-    held = dict(service(by_variable, "front").environment)["MONOGPU_API_KEY"]
+    held = dict(service(by_variable, "haproxy").environment)["MONOGPU_API_KEY"]
     assert isinstance(held, Secret) and held.name == "THE_KEY"
     assert "-m str -f /run/secrets/api-key" in text(by_file)
-    assert "/run/secrets/api-key" in [mount.target for mount in service(by_file, "front").mounts]
+    assert "/run/secrets/api-key" in [mount.target for mount in service(by_file, "haproxy").mounts]
 
 
 def test_another_configuration_is_read_by_the_same_container() -> None:
     """It says which one it has read, so that nobody drains what a new one would forget."""
     one, other = stack(), stack(CHAT, RANK)
-    assert service(one, "front") == service(other, "front")
+    assert service(one, "haproxy") == service(other, "haproxy")
     marks = {haproxy.mark_of(text(made)) for made in (one, other)}
     assert len(marks) == 2 and all(re.fullmatch("[0-9a-f]{16}", mark) for mark in marks)
     assert haproxy.mark_of(text(stack())) == haproxy.mark_of(text(one))
@@ -110,7 +110,7 @@ def test_another_configuration_is_read_by_the_same_container() -> None:
 
 def test_what_watches_the_configuration_is_printed_beside_it() -> None:
     files = {file.path: file.text for file in stack().files}
-    made = service(stack(), "front")
+    made = service(stack(), "haproxy")
     assert (*made.entrypoint, *made.command) == (
         "sh", "/etc/haproxy/launch.sh", "/etc/haproxy/haproxy.cfg", str(haproxy.DRAIN_SECONDS),
     )  # fmt: skip
@@ -119,8 +119,8 @@ def test_what_watches_the_configuration_is_printed_beside_it() -> None:
 
 
 def test_the_image_is_pinned_and_may_be_another() -> None:
-    assert service(stack(), "front").image == haproxy.DEFAULT_IMAGE
-    assert service(stack(front_image="mine:1"), "front").image == "mine:1"
+    assert service(stack(), "haproxy").image == haproxy.DEFAULT_IMAGE
+    assert service(stack(haproxy_image="mine:1"), "haproxy").image == "mine:1"
 
 
 def test_plan_says_why_it_stands_there() -> None:

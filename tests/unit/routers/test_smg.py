@@ -37,7 +37,7 @@ def test_every_address_is_listed_once_and_is_a_host_name_of_one_worker(made: Pla
         host for one in stack.services for place in one.networks if one.health for host in (one.name, *place.aliases)
     ]
     assert len(listed) == len(set(listed))
-    assert {f"http://{host}:8000" for host in hosts if host not in ("router", "front")} == set(listed)
+    assert {f"http://{host}:8000" for host in hosts if host not in ("router", "haproxy")} == set(listed)
 
 
 @given(plans())

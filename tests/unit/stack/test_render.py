@@ -99,7 +99,7 @@ def test_the_same_stack_prints_the_same_bytes(stack: Stack) -> None:
 
 
 def test_another_process_prints_the_same_bytes() -> None:
-    script = "from kit.stack.render import render\nfrom kit.stack.model import assemble\n"
+    script = "from kit.stack.render import render\nfrom kit.assemble import assemble\n"
     script += "from tests.support.strategies import plan\n"
     script += "print(render(assemble(plan())).compose, end='')"
     printed = {

@@ -181,7 +181,7 @@ def test_more_than_the_bill_is_marked_and_said() -> None:
 
 def test_downloads_are_shown_only_when_they_are_not_done() -> None:
     done = service(
-        "fetch-x", role="fetch", status="exited", health=None, exit_code=0, names=(), planned=None, held=None
+        "fetch-x", role="download", status="exited", health=None, exit_code=0, names=(), planned=None, held=None
     )
     assert "fetch-x" not in shown(service(), done)
     assert "fetch-x  exited 1" in shown(service(), replace(done, exit_code=1, load=None))
