@@ -13,7 +13,7 @@ from kit.compose.stats import used_cpu, used_memory
 from kit.diagnostics.pattern import Explanation
 from kit.metrics import Load, load
 from kit.output.status import NARROW, lines
-from kit.stack.labels import BYTES, NAMES, ROLE, TASK
+from kit.stack.labels import BYTES, SERVED_NAMES, ROLE, TASK
 from kit.status import model as views
 from kit.status.model import ServiceReport, Status
 from kit.units import GIB
@@ -31,7 +31,7 @@ def service(
     planned: int | None = int(2.31 * GIB),
     **more: Any,
 ) -> ServiceReport:
-    labels = {ROLE: role, TASK: task, NAMES: ",".join((name,) if names is None else names)}
+    labels = {ROLE: role, TASK: task, SERVED_NAMES: ",".join((name,) if names is None else names)}
     made = ServiceReport(
         id=name,
         name=f"demo-{name}-1",
