@@ -24,7 +24,8 @@ File = Annotated[Path, Argument(metavar="[FILE]", help="The manifest.", show_def
 Json = Annotated[bool, Option("--json", help="Print JSON.")]
 CARD = "The card: a recorded gpu.json, a size such as 16GiB, or live to ask the driver."
 Card = Annotated[str | None, Option("--gpu", metavar="G", help=CARD)]
-EXPERIMENTS = "all, or a list of router,sweep,together,prefix,split,policy,mps,start."
+EXPERIMENTS = "all, or a list of router,sweep,contention,prefix,mps,memory-share,policy,startup."
+CONCURRENCY = "The most requests at once; several, such as 1,8,48, are the steps of sweep, and others take the largest."
 Out = Annotated[Path | None, Option("-o", "--output", help="Write to this path; - prints.")]
 MANIFEST, RESULTS = Path("monogpu.yaml"), Path("bench")
 
@@ -185,22 +186,21 @@ def bench(
     model: Annotated[str, Option("--model", help="For experiments with one model. Default: the first.")] = "",
     goodput: Annotated[list[str] | None, Option("--goodput", help="Limits of a good request in ms: ttft:500.")] = None,
     rates: Annotated[str, Option("--rates", help="sweep: requests a second, such as 1,2,4.")] = "",
-    levels: Annotated[str, Option("--levels", help="sweep: requests at once, such as 1,8,48.")] = "",
     policies: Annotated[str, Option("--policies", help="policy: only these, with commas.")] = "",
-    concurrency: Annotated[int | None, Option("--concurrency", min=1, help="The most requests at once.")] = None,
+    concurrency: Annotated[str, Option("--concurrency", metavar="N[,N...]", help=CONCURRENCY)] = "",
     seconds: Annotated[float | None, Option("--seconds", min=0.5, help="How long a run should send.")] = None,
     rounds: Annotated[int | None, Option("--rounds", min=1, help="How often each arm is measured.")] = None,
-    starts: Annotated[int | None, Option("--starts", min=1, help="start: how often each is measured.")] = None,
-    restart: Annotated[bool, Option("--restart", help="Allow to stop the running stack for a while.")] = False,
-    again: Annotated[bool, Option("--again", help="Forget what was measured before.")] = False,
+    starts: Annotated[int | None, Option("--starts", min=1, help="startup: how often each is measured.")] = None,
+    allow_restart: Annotated[bool, Option("--allow-restart", help="Allow stopping the running stack a while.")] = False,
+    fresh: Annotated[bool, Option("--fresh", help="Discard earlier results and measure again.")] = False,
     timeout: Annotated[float, Option("--timeout", metavar="S", help="Seconds to wait for a stack.")] = 3600,
 ) -> None:
-    """Measure: the router's cost, load sweeps, models together, prefixes, memory, policies, MPS, starts."""
+    """Measure router overhead, load sweeps, contention, prefix caching, MPS, memory shares, policies and startup."""
     from kit.bench.design import BenchOptions
 
     options = BenchOptions(
-        name, profile, output, model, tuple(goodput or ()), rates, policies, levels, concurrency, seconds, rounds,
-        starts, restart, again, timeout,
+        name, profile, output, model, tuple(goodput or ()), rates, policies, concurrency, seconds, rounds, starts,
+        allow_restart, fresh, timeout,
     )  # fmt: skip
     _run("bench", file, options)
 

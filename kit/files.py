@@ -82,7 +82,7 @@ def _problem(one: ErrorDetails, data: Any, text: str, file: str, needed: str) ->
     """What pydantic found; steps of its path that name a type instead of a place in the data are left out."""
     path: KeyPath = ()
     for step in one["loc"]:
-        if (step in data) if isinstance(data, dict) else isinstance(data, list):
+        if step in (data if isinstance(data, dict) else range(len(data)) if isinstance(data, list) else ()):
             data, path = data[step], (*path, step)
     if one["type"] == "missing":
         path, what = (*path, one["loc"][-1]), "is missing"

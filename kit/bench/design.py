@@ -1,12 +1,12 @@
-"""What a benchmark will do, as values: stacks that must run, loads that are sent to them, and how they are compared.
+"""What a benchmark does, as values: the stacks that run, the loads sent to them, and how they are compared.
 
-An experiment is printed before it runs. Nothing here knows how a stack is started or how a load is sent.
+An experiment is a value before it runs: it can be printed, estimated and tested without a container.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -16,23 +16,24 @@ from kit.memory.bill import Plan
 
 Better = Literal["higher", "lower"]
 AS_GIVEN = "as given"
+ALL = "all"
 
 
 @dataclass(frozen=True)
 class StackVariant:
-    """A stack that must run. `anew`: it is started for the trial, and that start is what is measured; `cold`: without
-    the compile caches of earlier starts."""
+    """A stack that the benchmark runs. With `recreate` it is started for the trial and that start is measured; with
+    `cold` it is started without the compile caches of earlier starts."""
 
     key: str
     manifest: Manifest
-    anew: bool = False
+    recreate: bool = False
     cold: bool = False
 
 
 @dataclass(frozen=True)
-class Value:
+class Metric:
     """What a comparison takes from a run: a figure ("tokens", "requests", "goodput", "ttft.p50", ...) of a model, or of
-    all together where `model` is ""; "seconds" is how long the stack took to start."""
+    all models together where `model` is ""; "seconds" is how long the stack took to start."""
 
     figure: str
     model: str = ""
@@ -40,12 +41,12 @@ class Value:
 
 @dataclass(frozen=True)
 class Trial:
-    """What is run again and again: its loads all at once, on its stand. `seconds` is how long each run should take:
-    the loads' counts are set from a first look; 0 keeps the counts as they are. Trials of one `group` get the same
-    counts, the slowest of them on the group's first stand taking `seconds`."""
+    """Loads that are sent at the same time to a stack variant, repeated once a round. `seconds` is how long a run
+    should take: a pilot sets the loads' counts; 0 keeps the counts as they are. Trials of one `group` get the same
+    counts, so that the slowest of them on the group's first variant takes `seconds`."""
 
     key: str
-    stand: StackVariant
+    variant: StackVariant
     loads: tuple[LoadSpec, ...] = ()
     seconds: float = 0.0
     group: str = ""
@@ -53,13 +54,13 @@ class Trial:
 
 @dataclass(frozen=True)
 class View:
-    """A comparison of trials, to be: its arms by name, trial, and place on the axis."""
+    """A comparison of trials before they run. An arm is its name, its trial's key, and its place on the axis."""
 
     name: str
     condition: str
     unit: str
     better: Better
-    value: Value
+    value: Metric
     arms: tuple[tuple[str, str, float | None], ...]
     kind: Literal["arms", "curve"] = "arms"
     axis: str = ""
@@ -67,23 +68,28 @@ class View:
 
 @dataclass(frozen=True)
 class Protocol:
-    """An experiment, to be. `rounds` times through all stands, on each of them `inner` times through its trials: with
-    two trials that is A B A B. `remarks` say what is left out, and why."""
+    """An experiment before it runs. A round goes through all variants, and on each of them `inner` times through its
+    trials: with two trials that is A B A B. `constant` is what does not vary; `remarks` say what is left out and why.
+    """
 
     name: str
     question: str
     varies: str
-    held: tuple[str, ...]
+    constant: tuple[str, ...] = ()
     trials: tuple[Trial, ...] = ()
     views: tuple[View, ...] = ()
     rounds: int = 3
     inner: int = 1
     remarks: tuple[str, ...] = ()
 
+    def without_trials(self, why: str) -> Protocol:
+        """The experiment that cannot run, with the reason as its last remark."""
+        return replace(self, trials=(), views=(), remarks=(*self.remarks, why))
+
 
 @dataclass(frozen=True)
 class Step:
-    """One run, to be."""
+    """One run before it runs."""
 
     key: str
     experiment: str
@@ -92,25 +98,27 @@ class Step:
 
 
 def schedule(protocol: Protocol) -> Iterator[Step]:
-    """The runs in their order: what varies changes from run to run, so that a drift of the machine falls on all."""
-    stands = tuple(dict.fromkeys(trial.stand.key for trial in protocol.trials))
+    """The runs in order: what varies changes from run to run, so that a drift of the machine affects all arms."""
     count = dict.fromkeys((trial.key for trial in protocol.trials), 0)
     for _ in range(protocol.rounds):
-        for stand in stands:
-            mine = [trial for trial in protocol.trials if trial.stand.key == stand]
-            for _ in range(protocol.inner):
-                for trial in mine:
-                    count[trial.key] += 1
-                    number = count[trial.key]
-                    yield Step(f"{protocol.name}.{trial.key}.{number}", protocol.name, number, trial)
+        for variant in dict.fromkeys(trial.variant.key for trial in protocol.trials):
+            for trial in [one for one in protocol.trials if one.variant.key == variant] * protocol.inner:
+                count[trial.key] += 1
+                number = count[trial.key]
+                yield Step(f"{protocol.name}.{trial.key}.{number}", protocol.name, number, trial)
+
+
+def step_id(step: Step) -> str:
+    """A step's key as part of a file name."""
+    return "".join(c if c.isalnum() or c in ".-" else "_" for c in step.key)
 
 
 @dataclass(frozen=True)
 class Effort:
-    """How much is done: `rounds` of every experiment; where the stack must change for it `restarts` rounds of `inner`
-    runs; `starts` of a start; `cold`: also without compile caches; `seconds` for a run. `concurrency` is the most
+    """How much is measured: `rounds` of every experiment; where the stack must change, `restarts` rounds of `inner`
+    runs; `starts` of `startup`, with `cold` also without compile caches; `seconds` for a run. `concurrency` is the most
     requests at once; `tokens` (in, out) of a plain request, and `most_tokens` of any; `levels` of a sweep; `prefixes`
-    that a replica's cache holds."""
+    that the cache of a replica holds."""
 
     rounds: int
     restarts: int
@@ -134,9 +142,9 @@ EFFORTS = {
 
 @dataclass(frozen=True)
 class BenchRequest:
-    """What the user asks for: on this plan, with this effort. `model` is the one that single-model experiments take,
-    "" for the first; `goodput` is vLLM's, such as ("ttft:500", "tpot:50"); a sweep goes through `levels`, requests at
-    once, or `rates`, requests a second; `policies` limits the router's."""
+    """What to measure, on which plan, with which effort. `model` is the one that single-model experiments take, "" for
+    the first; `goodput` is vLLM's, such as ("ttft:500", "tpot:50"); a sweep goes through `levels` (requests at once) or
+    `rates` (requests a second); `policies` limits the router's."""
 
     plan: Plan
     effort: Effort
@@ -152,21 +160,17 @@ class BenchRequest:
 
     @property
     def given(self) -> StackVariant:
-        """The stack as the manifest says it."""
+        """The stack of the manifest, unchanged."""
         return StackVariant(AS_GIVEN, self.manifest)
 
-
-def step_id(step: Step) -> str:
-    """A step's name in a file's name."""
-    return "".join(c if c.isalnum() or c in ".-" else "_" for c in step.key)
-
-
-ALL = "all"
+    def variant(self, key: str, **changes: object) -> StackVariant:
+        """The stack of the manifest with other values at the top level."""
+        return StackVariant(key, self.manifest.model_copy(update=changes))
 
 
 @dataclass(frozen=True)
 class BenchOptions:
-    """What the command line says."""
+    """The options of the command line."""
 
     names: str = ALL
     profile: str = "standard"
@@ -175,11 +179,10 @@ class BenchOptions:
     goodput: tuple[str, ...] = ()
     rates: str = ""
     policies: str = ""
-    levels: str = ""
-    concurrency: int | None = None
+    concurrency: str = ""
     seconds: float | None = None
     rounds: int | None = None
     starts: int | None = None
-    restart: bool = False
-    again: bool = False
+    allow_restart: bool = False
+    fresh: bool = False
     timeout: float = 3600.0

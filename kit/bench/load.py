@@ -1,4 +1,4 @@
-"""What load is sent: values, and the arguments of `vllm bench serve` that send it.
+"""Loads as values, and the arguments of `vllm bench serve` that send them.
 
 Prompts are random words, sent as text, since SMG refuses token ids. Every run has a seed of its own: its prompts are
 in no cache, however often the same experiment runs.
@@ -17,7 +17,7 @@ PERCENTILES = (50, 90, 99)
 
 @dataclass(frozen=True)
 class Prompts:
-    """`input` tokens, of which the first `prefix` are one of `prefixes` shared ones; `output` tokens are made."""
+    """`input` tokens, of which the first `prefix` are one of `prefixes` shared ones; `output` tokens are generated."""
 
     input: int
     output: int
@@ -34,8 +34,9 @@ class Prompts:
 
 @dataclass(frozen=True)
 class LoadSpec:
-    """Requests for one name. `service` is the worker whose tokenizer is used and, with `door` "worker", which is asked
-    directly. `count` requests in all, at most `concurrency` at once, or `rate` a second. `processes` share them."""
+    """Requests for one model. `service` is the worker whose tokenizer is used; with `target` "worker" it gets the
+    requests directly. `count` requests in all, at most `concurrency` at once, or `rate` a second, sent by `processes`.
+    """
 
     name: str
     service: str
@@ -43,15 +44,14 @@ class LoadSpec:
     prompts: Prompts
     concurrency: int
     count: int
-    door: Literal["router", "worker"] = "router"
+    target: Literal["router", "worker"] = "router"
     rate: float | None = None
     processes: int = 1
     seed: int = 0
     goodput: tuple[str, ...] = ()
 
     def split(self) -> tuple[LoadSpec, ...]:
-        """One load a process, alike in size; together they are this one. Shared prefixes are shared within a process:
-        each has one at least."""
+        """One load for each process, of equal size. Prefixes are shared within a process: each has at least one."""
         n = min(self.processes, self.concurrency)
         return tuple(
             replace(
@@ -77,7 +77,7 @@ def _part(whole: int, parts: int, index: int) -> int:
 
 
 def arguments(load: LoadSpec, url: str, tokenizer: str, result: str, trust: bool = False) -> tuple[str, ...]:
-    """The words behind `vllm` for a load of one process. `result` is the name of the JSON that it leaves in RESULTS."""
+    """The arguments of `vllm` for a load of one process. `result` is the name of its JSON in RESULTS."""
     backend, endpoint = ENDPOINTS[load.task]
     return (
         "bench", "serve",
@@ -116,7 +116,7 @@ def _dataset(load: LoadSpec) -> Sequence[str]:
 
 
 def _answers(load: LoadSpec) -> Sequence[str]:
-    """Answers have the asked length; a vector has none."""
+    """Answers have the requested length; an embedding has none."""
     if load.task == "embed":
         return ("--percentile-metrics", "e2el")
     return ("--ignore-eos", "--temperature", "0", "--percentile-metrics", "ttft,tpot,itl,e2el")

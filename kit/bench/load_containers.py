@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 from kit.bench.load import tokenizer_of
 from kit.compose.client import translate_errors
-from kit.compose.exec import container_of
+from kit.compose.exec import container_of, run
 from kit.compose.ps import status
 from kit.compose.stats import cpu
 from kit.errors import Problem, TargetError
+from kit.stack.labels import port_of
 from kit.stack.model import WORKERS
 
 if TYPE_CHECKING:
@@ -26,9 +27,9 @@ if TYPE_CHECKING:
 
 LOADS = "monogpu.load"  # the label; its value is the project's name
 READY_SECONDS = 300
-# An environment's words that a load has no use for: secrets, by their names, and the card.
-_NOT_ITS = re.compile("^([^=]*(TOKEN|KEY|SECRET|PASSWORD)|NVIDIA_VISIBLE_DEVICES)=")
-# argv: one line of JSON for the socket. What comes back is printed as it comes.
+# Variables that a load has no use for: secrets, by their names, and the card.
+_LEFT_OUT = re.compile("^([^=]*(TOKEN|KEY|SECRET|PASSWORD)|NVIDIA_VISIBLE_DEVICES)=")
+# argv: one line of JSON for the socket. Prints the answer as it arrives.
 _CLIENT = """
 import socket, sys
 s = socket.socket(socket.AF_UNIX); s.connect("/tmp/load.sock"); s.sendall(sys.argv[1].encode() + b"\\n")
@@ -49,7 +50,7 @@ while not pathlib.Path("/tmp/load.sock").exists():
 @dataclass(frozen=True)
 class Sent:
     """What one `vllm bench serve` left: its JSON, how many seconds it took with its preparation, and the share of a
-    core that it used, sampled all along, `every` so many seconds."""
+    core that it used, sampled `every` so many seconds."""
 
     result: str
     seconds: float
@@ -57,29 +58,28 @@ class Sent:
     every: float
 
 
-Said = Callable[[str], None]
+Print = Callable[[str], None]
 
 
 @contextmanager
 def loaders(client: DockerClient, project: str) -> Iterator[Loaders]:
-    """The project's load containers, made when first used, and gone at the end, whatever happens."""
-    sweep(client, project)
-    found = Loaders(client, project)
+    """The project's load containers, created when first used and removed at the end, whatever happens."""
+    remove_all(client, project)
     try:
-        yield found
+        yield Loaders(client, project)
     finally:
-        sweep(client, project)
+        remove_all(client, project)
 
 
-def sweep(client: DockerClient, project: str) -> None:
-    """Removes the project's load containers, also those that an earlier run left."""
+def remove_all(client: DockerClient, project: str) -> None:
+    """Remove the project's load containers, also those that an earlier run left."""
     with translate_errors("the load containers cannot be removed"):
         for left in client.api.containers(all=True, filters={"label": f"{LOADS}={project}"}):
             client.api.remove_container(left["Id"], force=True)
 
 
 class Loaders:
-    """Service -> its load container. The one edge through which load is sent."""
+    """A load container for each service; all load is sent through them."""
 
     def __init__(self, client: DockerClient, project: str) -> None:
         self.client, self.project = client, project
@@ -87,42 +87,49 @@ class Loaders:
         self.ready: set[str] = set()
 
     def prepare(self, service: str) -> None:
-        """Makes the service's load container unless it is there, joins it to the network, and waits until vLLM is
+        """Create the service's load container unless it exists, join it to the network, and wait until vLLM is
         imported. Raises TargetError."""
+        network = f"{self.project}_{WORKERS}"
         with translate_errors(f"load for {service} cannot be prepared"):
             if service not in self.made:
-                self.made[service] = self._make(service)
-            self._join(self.made[service])
+                self.made[service] = self._make(service, network)
+            if network not in self.client.api.inspect_container(self.made[service])["NetworkSettings"]["Networks"]:
+                self.client.api.connect_container_to_network(self.made[service], network)
         if service not in self.ready:
             self._wait(service)
             self.ready.add(service)
 
     def leave(self) -> None:
-        """Leaves the network, so that the stack can go; the containers stay."""
+        """Leave the network, so that the stack can be removed; the containers stay."""
+        from docker.errors import APIError
+
         with translate_errors("the load containers cannot leave the network"):
             for container in self.made.values():
-                self._part(container)
+                with suppress(APIError):  # it was not joined
+                    self.client.api.disconnect_container_from_network(
+                        container, f"{self.project}_{WORKERS}", force=True
+                    )
 
-    def send(self, service: str, argv: tuple[str, ...], env: Mapping[str, str], said: Said) -> Sent:
-        """Runs `vllm ARGV`; `said` gets its words as they come. Raises TargetError when it fails."""
-        asked = {"argv": argv, "env": dict(env), "result": _result_of(argv)}
+    def send(self, service: str, argv: tuple[str, ...], env: Mapping[str, str], show: Print) -> Sent:
+        """Run `vllm ARGV`; `show` gets its output as it arrives. Raises TargetError when it fails."""
+        result = f"{argv[argv.index('--result-dir') + 1]}/{argv[argv.index('--result-filename') + 1]}"
+        request = json.dumps({"argv": argv, "env": dict(env), "result": result})
+        text = ""
         with translate_errors(f"load for {service} cannot be sent"):
-            made = self.client.api.exec_create(self.made[service], ["python3", "-c", _CLIENT, json.dumps(asked)])
-            text = ""
+            made = self.client.api.exec_create(self.made[service], ["python3", "-c", _CLIENT, request])
             for chunk in self.client.api.exec_start(made["Id"], stream=True):
-                words = bytes(chunk).decode(errors="replace")
-                text += words
-                said(words)
+                text += (part := bytes(chunk).decode(errors="replace"))
+                show(part)
         return _sent(service, text)
 
-    def tokenizer(self, service: str) -> tuple[str, bool]:
-        """Where the tokenizer of a running service is, and whether it brings code along."""
+    def worker(self, service: str) -> tuple[str, str, bool]:
+        """The address of a running worker, where its tokenizer is, and whether it brings code along."""
         with translate_errors(f"how {service} was started cannot be read"):
             config = self.client.api.inspect_container(container_of(self.client, self.project, service))["Config"]
         environ = dict(text.split("=", 1) for text in config["Env"] if "=" in text)
-        return tokenizer_of(config["Cmd"] or [""], environ)
+        return f"http://{service}:{port_of(config['Labels'])}", *tokenizer_of(config["Cmd"] or [""], environ)
 
-    def door(self) -> str:
+    def router_url(self) -> str:
         """The router's address on the workers' network: the service that is published."""
         for one in status(self.project, self.client):
             if one.role == "router" and one.ports and one.status == "running":
@@ -134,47 +141,27 @@ class Loaders:
         """Service of the stack -> the seconds of CPU that it has used. Raises TargetError."""
         return cpu(self.client, self.project)
 
-    def _make(self, service: str) -> str:
+    def _make(self, service: str, network: str) -> str:
         worker = self.client.api.inspect_container(container_of(self.client, self.project, service))
-        body = body_of(worker, self.project, f"{self.project}_{WORKERS}")
+        body = body_of(worker, self.project, network)
         made = self.client.api.create_container_from_config(body, f"{self.project}-load-{service}")  # type: ignore[no-untyped-call]
         self.client.api.start(made["Id"])
         return str(made["Id"])
 
-    def _join(self, container: str) -> None:
-        network = f"{self.project}_{WORKERS}"
-        if network not in self.client.api.inspect_container(container)["NetworkSettings"]["Networks"]:
-            self.client.api.connect_container_to_network(container, network)
-
-    def _part(self, container: str) -> None:
-        from docker.errors import APIError
-
-        with suppress(APIError):  # it was not joined
-            self.client.api.disconnect_container_from_network(container, f"{self.project}_{WORKERS}", force=True)
-
     def _wait(self, service: str) -> None:
-        container = self.made[service]
-        with translate_errors(f"load for {service} cannot be prepared"):
-            ready = self._is_ready(container)
-            log = "" if ready else self.client.api.logs(container, tail=20).decode(errors="replace")
-        if not ready:
-            raise TargetError(Problem(f"`vllm bench` of {service}'s image does not start", "its words:"), evidence=log)
-
-    def _is_ready(self, container: str) -> bool:
-        from docker.errors import APIError
-
         try:
-            made = self.client.api.exec_create(container, ["python3", "-c", _WAIT, str(READY_SECONDS)])
-            self.client.api.exec_start(made["Id"])
-        except APIError:  # it has ended already
-            return False
-        return bool(self.client.api.exec_inspect(made["Id"])["ExitCode"] == 0)
+            run(self.client, self.made[service], _WAIT, str(READY_SECONDS))
+        except TargetError:
+            problem = Problem(f"`vllm bench` of {service}'s image does not start", "its last lines:")
+            with translate_errors(f"load for {service} cannot be prepared"):
+                log = self.client.api.logs(self.made[service], tail=20).decode(errors="replace")
+            raise TargetError(problem, evidence=log) from None
 
 
 def body_of(worker: Mapping[str, Any], project: str, network: str) -> dict[str, Any]:
-    """The Engine's body for a load container: the worker's image, user and environment, and what it mounts read only;
-    without the card, without the folders that it writes, and without what is secret: a tokenizer is read offline.
-    `worker` is what `docker inspect` says of it."""
+    """The Engine's request for a load container: the worker's image, user and environment, and what it mounts read
+    only; without the card, the folders that it writes, and secrets: a tokenizer is read offline. `worker` is what
+    `docker inspect` shows of it."""
     config, host = worker["Config"], worker["HostConfig"]
     mounts = [
         {"Type": m["Type"], "Source": m.get("Name") or m["Source"], "Target": m["Destination"], "ReadOnly": True}
@@ -186,8 +173,8 @@ def body_of(worker: Mapping[str, Any], project: str, network: str) -> dict[str, 
         "Entrypoint": ["python3", "-u", "-c", program()],
         "Cmd": [],
         "Env": [
-            *(one for one in config["Env"] if not _NOT_ITS.search(one)),
-            "NVIDIA_VISIBLE_DEVICES=void",  # its image may ask for all, and Docker may be told to hear that
+            *(one for one in config["Env"] if not _LEFT_OUT.search(one)),
+            "NVIDIA_VISIBLE_DEVICES=void",  # the image may ask for all cards, and Docker's default runtime may listen
             "OMP_NUM_THREADS=1",
             "TOKENIZERS_PARALLELISM=false",
         ],
@@ -206,7 +193,7 @@ def body_of(worker: Mapping[str, Any], project: str, network: str) -> dict[str, 
 
 
 def digests(client: DockerClient, images: Iterable[str]) -> dict[str, str]:
-    """Image -> the registry's digest, or the id of one that was built here; one that is not here is left out."""
+    """Image -> the registry's digest, or the id of one that was built here; a missing one is left out."""
     from docker.errors import ImageNotFound
 
     found: dict[str, str] = {}
@@ -218,21 +205,18 @@ def digests(client: DockerClient, images: Iterable[str]) -> dict[str, str]:
 
 
 def program() -> str:
-    """The text of the program that runs in there."""
+    """The source of the program in a load container."""
     return Path(__file__).with_name("load_server.py").read_text(encoding="utf-8")
 
 
-def _result_of(argv: tuple[str, ...]) -> str:
-    return f"{argv[argv.index('--result-dir') + 1]}/{argv[argv.index('--result-filename') + 1]}"
-
-
 def _sent(service: str, text: str) -> Sent:
-    """The last line is the loader's own."""
+    """The last line is load_server's own."""
+    printed, _, last = text.rstrip("\n").rpartition("\n")
     try:
-        end = json.loads(text.rstrip("\n").rpartition("\n")[2])
+        end = json.loads(last)
     except ValueError:
-        raise TargetError(Problem(f"the load for {service} broke off"), evidence=text[-2000:]) from None
+        raise TargetError(Problem(f"the load for {service} ended early"), evidence=text[-2000:]) from None
     if end["exit_code"] or not end["result"]:
         problem = Problem(f"`vllm bench serve` for {service} ended with exit code {end['exit_code']}")
-        raise TargetError(problem, evidence=text.rstrip("\n").rpartition("\n")[0][-2000:])
+        raise TargetError(problem, evidence=printed[-2000:])
     return Sent(end["result"], end["seconds"], tuple(end["cpu"]), end["every"])

@@ -1,4 +1,4 @@
-"""Sends a trial's loads, all at once and each from its processes, and reads what they left."""
+"""Sends a trial's loads, all at the same time and each from its processes, and reads their results."""
 
 from __future__ import annotations
 
@@ -11,19 +11,10 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from kit.bench.design import Trial
-from kit.bench.load import (
-    LoadSpec,
-    arguments,
-)
+from kit.bench.load import LoadSpec, arguments
 from kit.bench.load_containers import Loaders, Sent
 from kit.bench.results import Figures
-from kit.bench.vllm_results import (
-    LoadResult,
-    figures,
-    overlap,
-    parse,
-    saturated,
-)
+from kit.bench.vllm_results import LoadResult, figures, overlap, parse, saturated
 from kit.compose.stats import between
 
 _BAR = re.compile(r"(\d+)/(\d+) \[")
@@ -33,7 +24,7 @@ Made = TypeVar("Made")
 
 @dataclass(frozen=True)
 class Part:
-    """One process of a load: what it was told, what it left."""
+    """One process of a load: its arguments and its result."""
 
     load: LoadSpec
     command: tuple[str, ...]
@@ -42,9 +33,9 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """What a trial's loads left, in their order; `seconds` with everything around them; `cpu` is what each service of
-    the stack used of this machine's cores meanwhile, in seconds."""
+class TrialResult:
+    """The parts of a trial's loads, in their order; `seconds` includes everything around them; `cpu` is what each
+    service of the stack used of this machine's cores meanwhile, in seconds."""
 
     parts: tuple[tuple[Part, ...], ...]
     seconds: float
@@ -52,65 +43,62 @@ class Outcome:
 
     @property
     def figures(self) -> dict[str, Figures]:
-        """Of each name."""
+        """By model."""
         return {parts[0].load.name: figures([part.answer for part in parts]) for parts in self.parts}
 
     @property
     def overlap(self) -> float | None:
-        """For what part of the time all processes were at it; None where that is unknown."""
+        """For what part of the time all processes were sending; None where that is unknown."""
         return overlap([part.answer for parts in self.parts for part in parts])
 
     @property
     def sending(self) -> float:
         """How long the longest of the processes sent."""
-        return max(float(part.answer.said["duration"]) for parts in self.parts for part in parts)
+        return max(part.answer.duration for parts in self.parts for part in parts)
 
     def is_saturated(self, index: int) -> bool:
         """Whether a process of a load could not keep up."""
-        return any(saturated(p.sent.cpu, p.sent.every, float(p.answer.said["duration"])) for p in self.parts[index])
+        return any(saturated(part.sent.cpu, part.sent.every, part.answer.duration) for part in self.parts[index])
 
 
-def send(trial: Trial, loaders: Loaders, key: str | None, progress: Progress) -> Outcome:
-    """Runs the trial's loads. `key` is what clients must send at the router. Raises TargetError when one fails."""
-    door, counted = loaders.door(), _Counted(progress)
-    flat = [(i, one) for i, load in enumerate(trial.loads) for one in load.split()]
+def send(trial: Trial, loaders: Loaders, key: str | None, progress: Progress) -> TrialResult:
+    """Run the trial's loads. `key` is the API key of the router. Raises TargetError when one fails."""
+    router, shown = loaders.router_url(), _Progress(progress)
+    split = [(index, one) for index, load in enumerate(trial.loads) for one in load.split()]
     for load in trial.loads:
         loaders.prepare(load.service)
-    before, began = loaders.cpu(), time.monotonic()
-    jobs = [(lambda n=n, one=one: _send(one, n, loaders, door, key, counted)) for n, (_, one) in enumerate(flat)]
+    before, start = loaders.cpu(), time.monotonic()
+    jobs = [(lambda n=n, one=one: _send(one, n, loaders, router, key, shown)) for n, (_, one) in enumerate(split)]
     done = at_once(jobs)
-    seconds, used = time.monotonic() - began, between(before, loaders.cpu())
-    parts = tuple(
-        tuple(part for (i, _), part in zip(flat, done, strict=True) if i == index) for index in range(len(trial.loads))
-    )
-    return Outcome(parts, seconds, used)
+    seconds, used = time.monotonic() - start, between(before, loaders.cpu())
+    parts = (tuple(p for (i, _), p in zip(split, done, strict=True) if i == n) for n in range(len(trial.loads)))
+    return TrialResult(tuple(parts), seconds, used)
 
 
-def _send(one: LoadSpec, number: int, loaders: Loaders, door: str, key: str | None, counted: _Counted) -> Part:
-    url = door if one.door == "router" else f"http://{one.service}:8000"
-    tokenizer, trust = loaders.tokenizer(one.service)
-    command = arguments(one, url, tokenizer, f"{number}.json", trust)
-    env: Mapping[str, str] = {"OPENAI_API_KEY": key} if key and one.door == "router" else {}
-    sent = loaders.send(one.service, command, env, lambda words: counted.said(number, words))
+def _send(one: LoadSpec, number: int, loaders: Loaders, router: str, key: str | None, shown: _Progress) -> Part:
+    worker, tokenizer, trust = loaders.worker(one.service)
+    through = one.target == "router"
+    command = arguments(one, router if through else worker, tokenizer, f"{number}.json", trust)
+    env = {"OPENAI_API_KEY": key} if key and through else {}
+    sent = loaders.send(one.service, command, env, lambda text: shown.update(number, text))
     return Part(one, command, sent, parse(sent.result))
 
 
-class _Counted:
+class _Progress:
     """How many requests of all processes are answered, from their progress bars."""
 
     def __init__(self, progress: Progress) -> None:
         self.progress, self.counts = progress, dict[int, tuple[int, int]]()
 
-    def said(self, number: int, words: str) -> None:
-        found = _BAR.findall(words)
-        if found:
+    def update(self, number: int, text: str) -> None:
+        if found := _BAR.findall(text):
             self.counts[number] = (int(found[-1][0]), int(found[-1][1]))
             self.progress(sum(done for done, _ in self.counts.values()), sum(all for _, all in self.counts.values()))
 
 
 def at_once(jobs: Sequence[Callable[[], Made]]) -> list[Made]:
-    """All of them, each in a thread that does not outlive us; raises the first error. An interrupt is not kept
-    waiting."""
+    """All jobs, each in a thread that does not outlive the program; raises the first error. An interrupt need not wait
+    for them."""
     done: queue.Queue[tuple[int, Made | None, BaseException | None]] = queue.Queue()
 
     def work(index: int, job: Callable[[], Made]) -> None:

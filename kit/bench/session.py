@@ -1,118 +1,85 @@
-"""The walk of `bench`: stacks stand up, loads are sent, and everything that was seen is written down at once."""
+"""A whole `bench`: stacks are started, loads are sent, and everything is written down at once."""
 
 from __future__ import annotations
 
 import os
+import platform
 import secrets
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from kit.bench import journal as lines
+from kit.assemble import assemble
 from kit.bench.analyze import experiment
-from kit.bench.design import (
-    AS_GIVEN,
-    BenchRequest,
-    Protocol,
-    StackVariant,
-    schedule,
-)
-from kit.bench.estimate import words
-from kit.bench.homes import at_home
-from kit.bench.journal import BenchStarted, Estimated
-from kit.bench.load_containers import Loaders, loaders
-from kit.bench.progress import found_lines, told_lines
-from kit.bench.results_dir import (
-    ResultsDir,
-    setup_of,
-)
-from kit.bench.stacks import (
-    StackFolders,
-    StackRunner,
-    verified,
-)
-from kit.bench.steps import StepRunner
+from kit.bench.design import AS_GIVEN, Protocol, StackVariant, schedule
+from kit.bench.estimate import duration
+from kit.bench.journal import BenchStarted, Estimated, MemoryRead, Record
+from kit.bench.load_containers import Loaders, digests, loaders
+from kit.bench.progress import found_lines, plan_lines
+from kit.bench.results import MeasuredFootprint, TestBed
+from kit.bench.results_dir import ResultsDir, setup_of
+from kit.bench.stacks import StackFolders, StackRunner, verified, with_absolute_paths
+from kit.bench.steps import Session, StepRunner
 from kit.compose import up as compose
 from kit.errors import KitError
-from kit.gpu import Gpu
-from kit.output.console import Output
+from kit.files import read_text
+from kit.gpu import to_json
 from kit.output.progress import Watcher
-from kit.project.load import Project, planned_for
+from kit.project.load import planned_for
 from kit.project.write import COMPOSE, rendered_from, write
-
-if TYPE_CHECKING:
-    from docker import DockerClient
-
-    from kit.bench.design import BenchOptions
 
 PATIENCE = 60.0
 
 
-@dataclass(frozen=True)
-class Session:
-    """What one `bench` works with. `running`: the user's stack ran before."""
-
-    output: Output
-    file: Path
-    project: Project
-    client: DockerClient
-    gpu: Gpu
-    wish: BenchRequest
-    options: BenchOptions
-    running: bool
-
-
-def walk(session: Session, protocols: Sequence[Protocol], files: ResultsDir) -> int:
-    """Everything that is not done yet. Whatever ends it, what is done is kept and reported, and the user's stack is
-    left as it was."""
+def run(session: Session, protocols: Sequence[Protocol], files: ResultsDir) -> int:
+    """Measure everything that is not done yet. Whatever ends it, what is done is kept and reported, and the user's
+    stack is left as it was."""
     output, name = session.output, session.project.manifest.name
-    files.check(protocols, session.wish, session.options.again)
+    files.check(protocols, session.request, session.options.fresh)
     if not files.records:
         at = datetime.now(UTC).isoformat(timespec="seconds")
-        files.add(BenchStarted(at, secrets.randbits(20), setup_of(session.wish), session.gpu.free_bytes))
-    output.say(*told_lines(protocols, files.records, session.running))
+        files.add(BenchStarted(at, secrets.randbits(20), setup_of(session.request), session.gpu.free_bytes))
+    output.say(*plan_lines(protocols, files.records, session.running))
     with loaders(session.client, name) as loads:
         environ = compose.variables(session.project.folder, output.environ)
-        place, timeout = _place(session, files.folder / "stack", environ), session.options.timeout
-        ground = StackRunner(session.client, environ, place, loads, lambda: Watcher(output.progress()), timeout)
+        folders, timeout = _folders(session, files.folder / "stack", environ), session.options.timeout
+        stacks = StackRunner(session.client, environ, folders, loads, lambda: Watcher(output.progress()), timeout)
         try:
-            _go(session, protocols, files, ground, loads)
+            _measure(session, protocols, files, stacks, loads)
         finally:
             try:
                 write_down(session, protocols, files)
             finally:
                 loads.leave()
-                _restore(session, ground)
+                _restore(session, stacks)
     return 0
 
 
-def _go(
-    session: Session, protocols: Sequence[Protocol], files: ResultsDir, ground: StackRunner, loads: Loaders
+def _measure(
+    session: Session, protocols: Sequence[Protocol], files: ResultsDir, stacks: StackRunner, loads: Loaders
 ) -> None:
-    work = StepRunner(session, protocols, files, ground, loads, os.cpu_count() or 1)
-    work.look_ahead()
-    told = work.left()
-    session.output.say(f"what is left takes {words(told)}; Ctrl-C keeps what is done, the same command goes on")
-    began = time.monotonic()
+    steps = StepRunner(session, protocols, files, stacks, loads, os.cpu_count() or 1)
+    steps.run_pilots()
+    estimated, start = steps.left(), time.monotonic()
+    session.output.say(f"estimated {duration(estimated)}; interrupt with Ctrl-C, run the same command to resume")
     for protocol in protocols:
         for step in schedule(protocol):
-            work.do(protocol, step)
-        session.output.print(*found_lines(experiment(protocol, lines.runs(files.records))))
-    work.read_memory()
-    if told:
-        files.add(Estimated(told, time.monotonic() - began))
+            steps.do(protocol, step)
+        session.output.print(*found_lines(experiment(protocol, files.runs)))
+    steps.read_memory()
+    if estimated:
+        files.add(Estimated(estimated, time.monotonic() - start))
 
 
-def _place(session: Session, others: Path, environ: Mapping[str, str]) -> StackFolders:
-    """Where the stacks are made: the user's beside the manifest, the `others` in a folder of theirs. `environ` has the
-    words of `.env` beside the user's stack too: they are everyone's."""
+def _folders(session: Session, others: Path, environ: Mapping[str, str]) -> StackFolders:
+    """Where the stacks are: the user's beside the manifest, the `others` in a folder of their own. `environ` has the
+    variables of `.env` beside the user's stack too: all stacks share them."""
 
-    def stand_files(stand: StackVariant, folder: Path) -> None:
-        project = replace(session.project, manifest=stand.manifest)
-        plan = at_home(planned_for(project, session.gpu), session.project.folder)
+    def write_stack(variant: StackVariant, folder: Path) -> None:
+        project = replace(session.project, manifest=variant.manifest)
+        plan = with_absolute_paths(planned_for(project, session.gpu), session.project.folder)
         folder.mkdir(parents=True, exist_ok=True)
         write(folder / COMPOSE, rendered_from(project, plan), force=True)
 
@@ -120,14 +87,14 @@ def _place(session: Session, others: Path, environ: Mapping[str, str]) -> StackF
         project=session.project.manifest.name,
         given=session.project.folder,
         others=others,
-        bring=lambda: _bring(session),
-        write=stand_files,
+        bring_given=lambda: _bring_given(session),
+        write=write_stack,
         verify=lambda folder: verified(folder, session.client, environ, PATIENCE),
     )
 
 
-def _bring(session: Session) -> None:
-    """The user's stack, as `up` brings it up."""
+def _bring_given(session: Session) -> None:
+    """Bring up the user's stack, as `up` does."""
     from kit.project import apply
 
     plan = apply.decide(session.project, session.client, session.output.environ)
@@ -135,24 +102,49 @@ def _bring(session: Session) -> None:
 
 
 def write_down(session: Session, protocols: Sequence[Protocol], files: ResultsDir) -> None:
-    """bench.json, of all that is done. That it cannot be written does not hide what broke the walk."""
+    """Write bench.json of all that is done. A failure to write it does not hide what ended the benchmark."""
     try:
-        place = files.write_bench(session, protocols)
+        place = files.write_bench(protocols, describe(session), footprints(session, files.records))
     except KitError as error:
-        session.output.say(f"what was measured lies in {files.folder}, and its bench.json cannot be written: {error}")
+        session.output.say(f"the results are in {files.folder}, but its bench.json cannot be written: {error}")
         return
     session.output.say(f"wrote {place}; `monogpu-kit report {place.parent}` makes a page of it")
 
 
-def _restore(session: Session, ground: StackRunner) -> None:
-    """The user's stack as it was before: running, or not there."""
-    now = ground.now
-    if session.running and ground.changed and (now is None or now.key != AS_GIVEN):
+def _restore(session: Session, stacks: StackRunner) -> None:
+    """The user's stack as it was before: running, or removed."""
+    now = stacks.now
+    if session.running and stacks.changed and (now is None or now.key != AS_GIVEN):
         session.output.say("bringing back the stack that ran before")
         compose.down(session.project.manifest.name, session.client)
-        _bring(session)
+        _bring_given(session)
     if not session.running:
         try:
             compose.down(session.project.manifest.name, session.client)
         except KitError as error:
             session.output.say(f"the stack is left as it is: {error}")
+
+
+def footprints(session: Session, records: Sequence[Record]) -> tuple[MeasuredFootprint, ...]:
+    """Each worker's bill, and its memory where that was read."""
+    measured: dict[str, int] = next((record.bytes for record in records if isinstance(record, MemoryRead)), {})
+    return tuple(
+        MeasuredFootprint(one.service, tuple((line.label, line.bytes) for line in one.lines), measured.get(one.service))
+        for one in session.request.plan.shares
+    )
+
+
+def describe(session: Session) -> TestBed:
+    """What runs, and on what machine."""
+    from kit import __version__
+
+    info = (read_text(Path("/proc/cpuinfo")) or "").splitlines()
+    cpu = next((line.partition(":")[2].strip() for line in info if line.startswith("model name")), "unknown")
+    return TestBed(
+        manifest=session.file.read_text(encoding="utf-8"),
+        profile=session.options.profile,
+        card=to_json(session.gpu),
+        images=digests(session.client, (service.image for service in assemble(session.request.plan).services)),
+        host={"cpu": cpu, "cores": str(os.cpu_count()), "kernel": platform.release()},
+        versions={"monogpu-kit": __version__, "docker": str(session.client.version()["Version"])},
+    )

@@ -1,8 +1,8 @@
-"""What `vllm bench serve` left -> figures. Pure.
+"""The JSON of `vllm bench serve` -> figures. Pure.
 
-Rates are vLLM's own: what a process was answered, over the time that it took. Where several processes send one load
-their rates are summed, and their latencies are put together, request by request. Several that run at once do not begin
-and end in the same moment: `overlap` says for how much of the time all of them were at it.
+Rates are vLLM's own: answered requests or tokens over the duration of a process. Where several processes send one load,
+their rates are summed and their latencies are merged, request by request. Processes do not start and end at the same
+moment: `overlap` is the part of the time in which all of them were sending.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import floor
+from statistics import median_high, quantiles
 from typing import Any
 
 from kit.bench.results import Figures, Percentiles
@@ -23,8 +23,8 @@ LISTS = ("input_lens", "output_lens", "ttfts", "itls", "latencies", "start_times
 
 @dataclass(frozen=True)
 class RequestTiming:
-    """One that was answered. Seconds on the host's monotonic clock, which all containers share; `itls` are the gaps
-    between the parts of the answer, after the first."""
+    """An answered request. Seconds on the host's monotonic clock, which all containers share; `itls` are the gaps
+    between the chunks of the answer, after the first."""
 
     start: float
     ttft: float
@@ -43,26 +43,31 @@ class RequestTiming:
 
 @dataclass(frozen=True)
 class LoadResult:
-    """One process's JSON: `said` are its own sums, `requests` is () where it says no moments."""
+    """The JSON of one process: `sums` are its own, `requests` is () where it lists no start times."""
 
-    said: Mapping[str, Any]
+    sums: Mapping[str, Any]
     requests: tuple[RequestTiming, ...]
     failed: int
     error: str = ""
 
+    @property
+    def duration(self) -> float:
+        """How long it sent, in seconds."""
+        return float(self.sums["duration"])
+
 
 def parse(text: str) -> LoadResult:
-    """The JSON of one process. Raises TargetError when it is not vLLM's."""
+    """Read the JSON of one process. Raises TargetError when it is not vLLM's."""
     try:
         data = json.loads(text)
-        said = {key: value for key, value in data.items() if key not in LISTS and key != "errors"}
-        completed = int(said["completed"])
+        sums = {key: value for key, value in data.items() if key not in LISTS and key != "errors"}
+        completed = int(sums["completed"])
         requests = tuple(_requests(data))
         errors = [str(error) for error in data.get("errors", ()) if error]
-        failed = int(said.get("failed", int(said.get("num_prompts", completed)) - completed))
+        failed = int(sums.get("failed", int(sums.get("num_prompts", completed)) - completed))
     except (ValueError, KeyError, AttributeError, TypeError) as error:
         raise TargetError(Problem("the result of `vllm bench serve` cannot be read", str(error))) from None
-    return LoadResult(said, requests, failed, errors[0] if errors else "")
+    return LoadResult(sums, requests, failed, errors[0] if errors else "")
 
 
 def _requests(data: Mapping[str, Any]) -> Iterable[RequestTiming]:
@@ -75,8 +80,8 @@ def _requests(data: Mapping[str, Any]) -> Iterable[RequestTiming]:
 
 
 def overlap(answers: Sequence[LoadResult]) -> float | None:
-    """For what part of the time, from the first one's start to the last one's end, all processes had requests on the
-    way; 1 for a single one, None where a process tells no moments."""
+    """For what part of the time, from the first start to the last end, all processes had requests in flight; 1 for a
+    single one, None where a process lists no start times."""
     if not answers or not all(answer.requests for answer in answers):
         return None
     starts = [min(request.start for request in answer.requests) for answer in answers]
@@ -85,17 +90,17 @@ def overlap(answers: Sequence[LoadResult]) -> float | None:
 
 
 def figures(answers: Sequence[LoadResult]) -> Figures:
-    """The figures of one load's processes. Raises TargetError when no request was answered."""
-    completed = sum(int(answer.said["completed"]) for answer in answers)
+    """The figures of the processes of one load. Raises TargetError when no request was answered."""
+    completed = sum(int(answer.sums["completed"]) for answer in answers)
     failed = sum(answer.failed for answer in answers)
     if not completed:
         why = next((answer.error for answer in answers if answer.error), "")
         raise TargetError(Problem("no request of the load was answered", "its first error:"), evidence=why)
     requests = [request for answer in answers for request in answer.requests]
-    good = [answer.said.get("request_goodput") for answer in answers]
+    good = [answer.sums.get("request_goodput") for answer in answers]
     return Figures(
         tokens=_tokens(answers),
-        requests=sum(float(answer.said["request_throughput"]) for answer in answers),
+        requests=sum(float(answer.sums["request_throughput"]) for answer in answers),
         completed=completed,
         failed=failed,
         goodput=None if None in good else sum(float(one) for one in good if one is not None),
@@ -106,36 +111,29 @@ def figures(answers: Sequence[LoadResult]) -> Figures:
 
 
 def _tokens(answers: Sequence[LoadResult]) -> float:
-    """Output tokens a second; prompt tokens where the answer is a vector."""
-    name = "output_throughput" if "output_throughput" in answers[0].said else "total_token_throughput"
-    return sum(float(answer.said[name]) for answer in answers)
+    """Output tokens a second; prompt tokens for embeddings."""
+    name = "output_throughput" if "output_throughput" in answers[0].sums else "total_token_throughput"
+    return sum(float(answer.sums[name]) for answer in answers)
 
 
 def _own_percentiles(answers: Sequence[LoadResult]) -> Percentiles | None:
-    """Of a single process; several cannot be merged."""
-    said = answers[0].said
-    if len(answers) > 1 or "p50_e2el_ms" not in said:
+    """Of a single process: those of several cannot be merged."""
+    sums = answers[0].sums
+    if len(answers) > 1 or "p50_e2el_ms" not in sums:
         return None
-    return Percentiles(*(float(said[f"p{p}_e2el_ms"]) for p in (50, 90, 99)))
+    return Percentiles(*(float(sums[f"p{p}_e2el_ms"]) for p in (50, 90, 99)))
 
 
 def percentiles(seconds: Sequence[float]) -> Percentiles | None:
     """In milliseconds, interpolated between the nearest two as numpy does; None of nothing."""
     if not seconds:
         return None
-    ordered = sorted(seconds)
-    return Percentiles(*(_percentile(ordered, share) * 1e3 for share in (0.5, 0.9, 0.99)))
-
-
-def _percentile(ordered: Sequence[float], share: float) -> float:
-    place = share * (len(ordered) - 1)
-    below = floor(place)
-    above = min(below + 1, len(ordered) - 1)
-    return ordered[below] + (ordered[above] - ordered[below]) * (place - below)
+    cuts = quantiles(seconds if len(seconds) > 1 else [*seconds, *seconds], n=100, method="inclusive")
+    return Percentiles(*(cuts[p - 1] * 1e3 for p in (50, 90, 99)))
 
 
 def together(models: Mapping[str, Figures]) -> Figures:
-    """The sum of models that ran at once. Latencies of different models are not mixed."""
+    """The sum of models that were loaded at the same time. Latencies of different models are not mixed."""
     all = list(models.values())
     good = [one.goodput for one in all]
     return Figures(
@@ -148,14 +146,14 @@ def together(models: Mapping[str, Figures]) -> Figures:
 
 
 def saturated(cpu: Sequence[float], every: float, duration: float) -> bool:
-    """Whether a process had no time left of its core while it sent its load, for `duration` seconds at the end of what
-    `cpu` samples `every` so many. Too short a load tells nothing."""
-    sending = sorted(cpu[-max(int(duration / every), 1) :])
-    return duration >= LEAST_SECONDS and bool(sending) and sending[len(sending) // 2] >= SATURATED
+    """Whether a process used all of its core while it sent its load, for `duration` seconds at the end of `cpu`, which
+    was sampled `every` so many. Too short a load shows nothing."""
+    sending = cpu[-max(int(duration / every), 1) :]
+    return duration >= LEAST_SECONDS and bool(sending) and median_high(sending) >= SATURATED
 
 
 def slim(text: str) -> tuple[str, str]:
-    """vLLM's JSON in two: its sums, and its lists of every request. Together they are what it left."""
+    """vLLM's JSON in two parts: its sums, and its lists of every request."""
     data = json.loads(text)
     lists = {key: data.pop(key) for key in (*LISTS, "errors") if key in data}
     return json.dumps(data, indent=1) + "\n", json.dumps(lists) + "\n"

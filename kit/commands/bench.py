@@ -1,30 +1,21 @@
-"""`bench`: controlled experiments on the stack, by `vllm bench serve` in containers beside it."""
+"""`bench`: controlled experiments on the stack, with `vllm bench serve` in containers beside it."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
-from kit.bench.design import (
-    ALL,
-    AS_GIVEN,
-    EFFORTS,
-    BenchOptions,
-    BenchRequest,
-    Effort,
-    Protocol,
-)
+from kit.bench import session
+from kit.bench.design import ALL, AS_GIVEN, EFFORTS, BenchOptions, BenchRequest, Effort, Protocol
 from kit.bench.experiments import EXPERIMENTS
 from kit.bench.experiments.policy import NOT_FOR_MANY
-from kit.bench.journal import (
-    BenchStarted,
-    began,
-)
+from kit.bench.journal import BenchStarted, bench_started
 from kit.bench.results_dir import ResultsDir
+from kit.bench.steps import Session
 from kit.compose import up as compose
 from kit.compose.operation import Operation
 from kit.compose.stats import apart_from
@@ -32,6 +23,7 @@ from kit.errors import DoesNotFit, ManifestError, Problem, TargetError
 from kit.gpu import Gpu
 from kit.manifest.fields import POLICIES
 from kit.output.console import Output
+from kit.project import apply
 from kit.project.load import LIVE, Project, choose_gpu, planned_for, read_project
 
 if TYPE_CHECKING:
@@ -39,28 +31,26 @@ if TYPE_CHECKING:
 
 MOST_AT_ONCE = 100_000
 GOODPUT = {"ttft": "ttft:500", "tpot": "tpot:50", "e2el": "e2el:5000"}  # in milliseconds
+Made = TypeVar("Made", int, float)
 
 
 def run(output: Output, file: Path, options: BenchOptions) -> int:
-    from kit.bench import session as benching
-    from kit.project import apply
-
-    names, effort, rates = _names(options.names), effort_of(options), _rates(options.rates)
-    levels = _levels(options)
+    names, effort, rates, levels = _names(options.names), effort_of(options), _rates(options), levels_of(options)
     _check_goodput(options.goodput)
     project = read_project(file)
     policies = _policies(options.policies, project.manifest.router.engine)
     client = compose.connect(output.environ)
-    running = [one for one in compose.status(project.manifest.name, client) if one.status == "running"]
+    running = any(one.status == "running" for one in compose.status(project.manifest.name, client))
     files = ResultsDir.at(options.output or project.folder / "bench")
-    gpu = as_before(None if options.again else began(files.records), _card(project, client))
-    wish = BenchRequest(planned_for(project, gpu), effort, options.model, options.goodput, rates, policies, levels)
-    protocols = [that_plans(EXPERIMENTS[name].protocol(wish), project, gpu) for name in names]
-    if running and not options.restart:
+    gpu = as_before(None if options.fresh else bench_started(files.records), _card(project, client))
+    plan = planned_for(project, gpu)
+    request = BenchRequest(plan, effort, options.model, options.goodput, rates, policies, levels)
+    protocols = [that_plans(EXPERIMENTS[name].protocol(request), project, gpu) for name in names]
+    if running and not options.allow_restart:
         refuse_changes(apply.pending(project, client, output.environ).starting_or_ending)
         protocols = [without_restart(protocol) for protocol in protocols]
-    session = benching.Session(output, file, project, client, gpu, wish, options, bool(running))
-    return benching.walk(session, protocols, files)
+    made = Session(output, file, project, client, gpu, request, options, running)
+    return session.run(made, protocols, files)
 
 
 def _card(project: Project, client: DockerClient) -> Gpu:
@@ -70,8 +60,8 @@ def _card(project: Project, client: DockerClient) -> Gpu:
 
 
 def as_before(first: BenchStarted | None, gpu: Gpu) -> Gpu:
-    """The card as it was when the benchmark began, while so much of it is free: what other programs give back
-    meanwhile changes no stack's size, and a benchmark goes on where it was."""
+    """The card as it was when the benchmark started, while so much of it is free: memory that other programs release
+    meanwhile changes no stack's size, and a benchmark resumes as it was."""
     before = first.free_bytes if first else 0
     return replace(gpu, free_bytes=before) if 0 < before < gpu.free_bytes and gpu.kind == "cuda" else gpu
 
@@ -80,89 +70,105 @@ def refuse_changes(operations: Sequence[Operation]) -> None:
     """A stack that serves is measured as it runs, and not brought up to date first. Raises TargetError."""
     if operations:
         names = ", ".join(dict.fromkeys(one.name for one in operations))
-        what = f"what runs is not what the manifest says: {names}"
-        raise TargetError(Problem(what, "`monogpu-kit up` brings it up to date; with --restart bench does it"))
+        needed = "`monogpu-kit up` brings it up to date; with --allow-restart bench does it"
+        raise TargetError(Problem(f"the running stack differs from the manifest: {names}", needed))
 
 
-def _check_goodput(words: Sequence[str]) -> None:
-    for word in words:
-        name, _, limit = word.partition(":")
+def _split(text: str) -> list[str]:
+    return [word for word in text.split(",") if word]
+
+
+def _numbers(text: str, kind: Callable[[str], Made], most: float, refused: Problem) -> tuple[Made, ...]:
+    """The numbers between 0 and `most` of a list with commas."""
+    try:
+        found = tuple(dict.fromkeys(kind(word) for word in _split(text)))
+    except ValueError:
+        raise ManifestError(refused) from None
+    if not all(0 < number < most for number in found):
+        raise ManifestError(refused)
+    return found
+
+
+def _check_goodput(limits: Iterable[str]) -> None:
+    names = []
+    for text in limits:
+        name, _, limit = text.partition(":")
+        names.append(name)
         if name not in GOODPUT or not re.fullmatch(r"\d+(\.\d+)?", limit) or not float(limit):
-            raise ManifestError(Problem(f"--goodput {word} cannot be read", f"needed: {', '.join(GOODPUT.values())}"))
-    if len({word.partition(":")[0] for word in words}) < len(words):
-        raise ManifestError(Problem("--goodput says one limit twice", "needed: each of them once"))
+            raise ManifestError(Problem(f"--goodput {text} cannot be read", f"needed: {', '.join(GOODPUT.values())}"))
+    if len(set(names)) < len(names):
+        raise ManifestError(Problem("--goodput has one limit twice", "needed: each of them once"))
 
 
-def _names(asked: str) -> list[str]:
-    names = list(EXPERIMENTS) if asked == ALL else [name for name in asked.split(",") if name]
+def _names(given: str) -> list[str]:
+    names = list(EXPERIMENTS) if given == ALL else _split(given)
     unknown = [name for name in names if name not in EXPERIMENTS]
     if unknown or not names:
         known = ", ".join([ALL, *EXPERIMENTS])
-        hint = f"the manifest comes second: bench {ALL} {asked}" if asked.endswith((".yaml", ".yml")) else ""
+        hint = f"the manifest comes second: bench {ALL} {given}" if given.endswith((".yaml", ".yml")) else ""
         raise ManifestError(Problem(f"'{', '.join(unknown)}' is no experiment", f"needed: {known}", hint))
     return list(dict.fromkeys(names))
 
 
 def effort_of(options: BenchOptions) -> Effort:
+    """The profile's effort, with the options that change it."""
     if options.profile not in EFFORTS:
         raise ManifestError(Problem(f"--profile {options.profile} is not known", f"needed: {', '.join(EFFORTS)}"))
-    effort = EFFORTS[options.profile]
-    if options.rounds is not None:
-        n = options.rounds
+    effort, n = EFFORTS[options.profile], options.rounds
+    if n is not None:
         effort = replace(effort, rounds=n, restarts=n, inner=1, starts=n)
-    if options.starts is not None:
-        effort = replace(effort, starts=options.starts)
-    if options.seconds is not None:
-        effort = replace(effort, seconds=options.seconds)
-    return effort if options.concurrency is None else replace(effort, concurrency=options.concurrency)
+    return replace(
+        effort,
+        starts=effort.starts if options.starts is None else options.starts,
+        seconds=effort.seconds if options.seconds is None else options.seconds,
+        concurrency=max(_concurrency(options), default=effort.concurrency),
+    )
 
 
-def _levels(options: BenchOptions) -> tuple[int, ...]:
-    words = [word for word in options.levels.split(",") if word]
-    if not all(word.isdecimal() and 0 < int(word) < MOST_AT_ONCE for word in words):
-        what = f"--levels {options.levels} cannot be read"
-        raise ManifestError(Problem(what, "needed: requests at once, such as 1,8,48"))
-    if words and options.rates:
-        raise ManifestError(Problem("--levels and --rates say two kinds of sweep", "needed: one of them"))
-    return tuple(sorted({int(word) for word in words}))
+def levels_of(options: BenchOptions) -> tuple[int, ...]:
+    """The steps of a sweep: several values of --concurrency. One alone is the most that any load sends at once."""
+    levels = sorted(_concurrency(options))
+    if len(levels) > 1 and options.rates:
+        what = f"--concurrency {options.concurrency} and --rates are two kinds of sweep"
+        raise ManifestError(Problem(what, "needed: one of them, or a single --concurrency"))
+    return tuple(levels) if len(levels) > 1 else ()
 
 
-def _rates(text: str) -> tuple[float, ...]:
-    try:
-        found = [float(word) for word in text.split(",") if word]
-    except ValueError:
-        found = [0.0]
-    if not all(0 < number < inf for number in found):
-        raise ManifestError(Problem(f"--rates {text} cannot be read", "needed: requests a second, such as 1,2,4,8"))
-    return tuple(dict.fromkeys(found))
+def _concurrency(options: BenchOptions) -> tuple[int, ...]:
+    what = f"--concurrency {options.concurrency} cannot be read"
+    needed = "needed: the most requests at once, such as 48, or the steps of a sweep, such as 1,8,48"
+    return _numbers(options.concurrency, int, MOST_AT_ONCE, Problem(what, needed))
 
 
-def _policies(text: str, engine: str) -> tuple[str, ...]:
-    asked = tuple(word for word in text.split(",") if word)
+def _rates(options: BenchOptions) -> tuple[float, ...]:
+    problem = Problem(f"--rates {options.rates} cannot be read", "needed: requests a second, such as 1,2,4,8")
+    return _numbers(options.rates, float, inf, problem)
+
+
+def _policies(given: str, engine: str) -> tuple[str, ...]:
     known = [policy for policy in POLICIES[engine] if policy not in NOT_FOR_MANY]
-    unknown = [policy for policy in asked if policy not in known]
+    unknown = [policy for policy in _split(given) if policy not in known]
     if unknown:
         what = f"--policies {', '.join(unknown)} cannot be compared"
         raise ManifestError(Problem(what, f"needed: some of {', '.join(known)}"))
-    return asked
+    return tuple(_split(given))
 
 
 def without_restart(protocol: Protocol) -> Protocol:
-    """What needs another stack is left out while the user's one serves."""
-    if all(trial.stand.key == AS_GIVEN for trial in protocol.trials):
+    """Left out when it needs another stack than the one that serves."""
+    if all(trial.variant.key == AS_GIVEN for trial in protocol.trials):
         return protocol
-    return _left_out(protocol, "it stops the stack that runs now; --restart allows that, and brings it back at the end")
+    return protocol.without_trials(
+        "left out: it stops the running stack; --allow-restart allows that, and brings it back at the end"
+    )
 
 
 def that_plans(protocol: Protocol, project: Project, gpu: Gpu) -> Protocol:
-    """Left out when a stack of it does not fit: what can be known before does not end a benchmark in its middle."""
-    for stand in {trial.stand.key: trial.stand for trial in protocol.trials}.values():
+    """Left out when one of its stacks does not fit: what is known before does not end a benchmark in its middle."""
+    for variant in {trial.variant.key: trial.variant for trial in protocol.trials}.values():
         try:
-            planned_for(replace(project, manifest=stand.manifest), gpu)
+            planned_for(replace(project, manifest=variant.manifest), gpu)
         except (DoesNotFit, ManifestError) as error:
-            return _left_out(protocol, f"the stack '{stand.key}' cannot be planned: {error.problems[0].what}")
+            why = f"left out: the stack '{variant.key}' cannot be planned: {error.problems[0].what}"
+            return protocol.without_trials(why)
     return protocol
-
-
-def _left_out(protocol: Protocol, why: str) -> Protocol:
-    return replace(protocol, trials=(), views=(), remarks=(*protocol.remarks, f"left out: {why}"))

@@ -7,7 +7,7 @@ from pathlib import Path
 from kit.bench.html.charts import charts
 from kit.bench.html.draw import png, svg
 from kit.bench.html.page import html
-from kit.bench.results_json import ResultsError, from_text
+from kit.bench.results import ResultsError, from_text
 from kit.errors import Problem
 from kit.files import read_text, write_atomically
 from kit.output.console import Output
@@ -17,7 +17,11 @@ RUN_IT = "`monogpu-kit bench` writes it; or name the folder that it wrote: monog
 
 
 def run(output: Output, results: Path, out: Path | None) -> int:
-    text = _found(results)
+    if results.is_file():
+        raise ResultsError(Problem(f"{results} is a file", f"needed: the folder of {BENCH}"))
+    text = read_text(results / BENCH)
+    if text is None:
+        raise ResultsError(Problem(f"{results / BENCH}: no such file", RUN_IT))
     bench = from_text(text, str(results / BENCH))
     drawn = charts(bench)
     page = html(bench, drawn, {one.chart.name: svg(one.chart) for one in drawn})
@@ -33,13 +37,3 @@ def run(output: Output, results: Path, out: Path | None) -> int:
     if pictures:
         output.print(f"wrote {len(pictures)} pictures into {target.parent / 'pictures'}")
     return 0
-
-
-def _found(results: Path) -> str:
-    """The text of bench.json. Raises ResultsError without one."""
-    if results.is_file():
-        raise ResultsError(Problem(f"{results} is a file", f"needed: the folder in which {BENCH} lies"))
-    text = read_text(results / BENCH)
-    if text is None:
-        raise ResultsError(Problem(f"{results / BENCH}: no such file", RUN_IT))
-    return text

@@ -20,8 +20,7 @@ from pypdf import PdfReader
 
 from kit.bench.html.charts import charts
 from kit.bench.html.palette import DARK, LIGHT
-from kit.bench.results import Bench
-from kit.bench.results_json import to_text
+from kit.bench.results import Bench, to_text
 from tests.support.benches import EXAMPLE
 from tests.support.paths import ROOT
 from tests.support.typed import kit
@@ -58,8 +57,8 @@ def hostile() -> Bench:
             name = (long, markup, "🦙 模型")[n % 3]
             arms = tuple(replace(arm, name=f"{name} {arm.name}", runs=arm.runs[: 2 - n]) for arm in comparison.arms)
             made.append(replace(comparison, name=name, condition=f"{long} {markup}", arms=arms))
-        experiments.append(replace(experiment, question=f"{long}?", held=(long, markup), comparisons=tuple(made)))
-    memory = tuple(replace(one, service=f"{long}{one.service}", held=None) for one in EXAMPLE.memory)
+        experiments.append(replace(experiment, question=f"{long}?", constant=(long, markup), comparisons=tuple(made)))
+    memory = tuple(replace(one, service=f"{long}{one.service}", measured=None) for one in EXAMPLE.memory)
     setup = replace(EXAMPLE.setup, card={"name": long}, notes=(markup,), profile=long)
     return Bench(setup, tuple(experiments), memory, "some day")
 

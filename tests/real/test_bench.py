@@ -25,8 +25,7 @@ from kit.bench.journal import (
     runs,
 )
 from kit.bench.load_containers import LOADS
-from kit.bench.results import Arm, Bench, Experiment, Run
-from kit.bench.results_json import from_text
+from kit.bench.results import Arm, Bench, Experiment, Run, from_text
 from kit.bench.vllm_results import figures, parse
 from tests.fakes.pretend_gpu import wait_for
 from tests.support.realwalk import SECONDS, project
@@ -34,7 +33,7 @@ from tests.support.walks import Said, Walk, interrupt
 
 pytestmark = pytest.mark.real
 
-GIVEN = ("router", "sweep", "together", "prefix")  # what is measured on the stack as it is
+GIVEN = ("router", "sweep", "contention", "prefix")  # what is measured on the stack as it is
 QUICK = (
     "--profile", "quick", "--seconds", "1", "--rounds", "1", "--policies", "round_robin,cache_aware",
 )  # fmt: skip
@@ -114,7 +113,7 @@ def interrupted(stack: Walk, once_more: Left) -> Left:
     """Everything else, on a stack that does not run, until somebody types Ctrl-C while another stack starts."""
     stack.kit("down").good()
     process = stack.begin("bench", "all", *QUICK)
-    wait_for(lambda: "split.whole.1" in runs(records(stack)) or process.poll() is not None, SECONDS)
+    wait_for(lambda: "memory-share.whole.1" in runs(records(stack)) or process.poll() is not None, SECONDS)
     wait_for(lambda: stack.containers() or process.poll() is not None, SECONDS)
     return left(stack, interrupt(process))
 
@@ -135,14 +134,14 @@ def test_a_stack_that_runs_is_measured_as_it_is_and_runs_on(serving: dict[str, s
 
 
 def test_what_would_stop_it_is_left_out_and_said(beside: Left) -> None:
-    for name in ("split", "policy", "start"):
+    for name in ("memory-share", "policy", "startup"):
         found = beside.experiment(name)
-        assert found.comparisons == () and "--restart allows that" in found.remarks[-1]
-    assert "left out: it stops the stack that runs now" in beside.said.err
+        assert found.comparisons == () and "--allow-restart allows that" in found.remarks[-1]
+    assert "left out: it stops the running stack" in beside.said.err
 
 
 def test_the_time_is_told_beforehand_and_every_run_is_a_line(beside: Left) -> None:
-    assert "what is left takes " in beside.said.err and beside.bench.told_seconds and beside.bench.took_seconds
+    assert "estimated " in beside.said.err and beside.bench.estimated_seconds and beside.bench.actual_seconds
     count = len(beside.ran)
     for number in (1, count):
         assert f"[{number}/{count}] " in beside.said.err
@@ -157,7 +156,7 @@ def test_with_nothing_left_the_stack_is_not_touched(serving: dict[str, str], bes
 def test_other_options_are_refused_and_nothing_is_lost(stack: Walk, beside: Left, once_more: Left) -> None:
     said = stack.kit("bench", "router", *QUICK, "--seconds", "3").refused(2)
     assert "bench holds results of another manifest, profile or card (router." in said
-    assert "needed: another folder with -o, or --again to measure anew" in said
+    assert "needed: another folder with -o, or --fresh" in said
     assert records(stack) == beside.records
 
 
@@ -166,18 +165,18 @@ def test_other_options_are_refused_and_nothing_is_lost(stack: Walk, beside: Left
 
 def test_ctrl_c_keeps_what_is_done_and_leaves_nothing_behind(stack: Walk, beside: Left, interrupted: Left) -> None:
     assert interrupted.said.code == 130, interrupted.said.err
-    assert "Traceback" not in interrupted.said.err and "the same command goes on" in interrupted.said.err
+    assert "Traceback" not in interrupted.said.err and "run the same command to resume" in interrupted.said.err
     assert interrupted.containers == {}
     assert interrupted.records[: len(beside.records)] == beside.records
-    assert interrupted.ran.keys() == beside.ran.keys() | {"split.whole.1"}
-    assert [arm.name for arm in interrupted.experiment("split").comparisons[0].arms] == ["the whole card"]
+    assert interrupted.ran.keys() == beside.ran.keys() | {"memory-share.whole.1"}
+    assert [arm.name for arm in interrupted.experiment("memory-share").comparisons[0].arms] == ["the whole card"]
     assert interrupted.experiment("router") == beside.experiment("router")
 
 
 def test_the_same_command_goes_on_behind_it(interrupted: Left, finished: Left) -> None:
     assert finished.records[: len(interrupted.records)] == interrupted.records
     more = finished.ran.keys() - interrupted.ran.keys()
-    assert {key.split(".")[0] for key in more} == {"split", "policy", "start"}
+    assert {key.split(".")[0] for key in more} == {"memory-share", "policy", "startup"}
     assert finished.containers == {}
 
 
@@ -234,7 +233,7 @@ def test_policies_are_compared_on_three_working_sets(finished: Left) -> None:
 
 
 def test_a_start_has_a_timeline(finished: Left) -> None:
-    (comparison,) = finished.experiment("start").comparisons
+    (comparison,) = finished.experiment("startup").comparisons
     for arm in comparison.arms:
         (run,) = arm.runs
         ends = {phase.service: phase for phase in run.phases}
@@ -297,5 +296,5 @@ def test_once_more_measures_nothing_and_starts_nothing(stack: Walk, finished: Le
     found = left(stack, stack.kit("bench", "all", *QUICK).good())
     assert found.records == finished.records and found.containers == {}
     assert found.bench.experiments == finished.bench.experiments
-    assert "what is left takes 0 s" in found.said.err
+    assert "estimated 0 s" in found.said.err
     assert "How should requests be spread" in found.said.out

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from kit.bench.analyze import arm
 from kit.bench.results import (
     Bench,
     Comparison,
@@ -17,7 +18,6 @@ from kit.bench.results import (
     Run,
     TestBed,
 )
-from kit.bench.statistics import arm
 from kit.units import MIB
 from tests.support.benchparts import beside, compared, figures, run
 
@@ -87,10 +87,10 @@ def sweep() -> Experiment:
     )
 
 
-def split() -> Experiment:
+def memory_share() -> Experiment:
     values = "all of the card 12838 12701 12899 | 30% of the card 12766 12640 12871"
     return Experiment(
-        "split",
+        "memory-share",
         "Does the memory split matter?",
         "how much of the card one model gets",
         ("chat alone on the card", "concurrency 48, 128 tokens in, 128 out"),
@@ -127,7 +127,7 @@ def policy() -> Experiment:
     return Experiment("policy", "Which router policy suits two replicas?", "the router's policy", held, made)
 
 
-def together() -> Experiment:
+def contention() -> Experiment:
     made = (
         compared("chat", "48 at once", "alone 12838 12701 12899 | together 8364 8120 8502"),
         compared("small", "48 at once", "alone 14902 14700 15011 | together 8297 8101 8377", models="small"),
@@ -135,7 +135,7 @@ def together() -> Experiment:
     )
     words = "All three together: 24,971 tok/s. The slowest kept 0.56 of what it does alone, the fastest 0.65."
     return Experiment(
-        "together",
+        "contention",
         "What does each model lose beside the others?",
         "whether the other models are loaded and asked",
         ("48 requests at the same time for each", "the same memory for each in both"),
@@ -164,7 +164,7 @@ def timeline(name: str, seconds: Sequence[float], parallel: bool, turn: int, par
     return replace(run(name, turn, ready + 3.6, {}, ready + 9), phases=tuple(phases))
 
 
-def start() -> Experiment:
+def startup() -> Experiment:
     shapes = {
         "cold caches": {"sequential": (87.2, 74.2, 81.7), "parallel": (131.0, 118.4, 126.9)},
         "warm caches": {"sequential": (39.6, 40.6, 42.1), "parallel": (51.2, 47.9, 49.4)},
@@ -180,7 +180,7 @@ def start() -> Experiment:
         ]
         made.append(beside(condition, "until the first verified token", "s", "lower", found))
     held = ("the same plan", "the weights are in the page cache")
-    return Experiment("start", "How long until every name answers?", "start: and the caches", held, tuple(made))
+    return Experiment("startup", "How long until every name answers?", "start: and the caches", held, tuple(made))
 
 
 def router() -> Experiment:
@@ -229,7 +229,7 @@ SETUP = TestBed(
 )
 EXAMPLE = Bench(
     SETUP,
-    (sweep(), split(), prefix(), policy(), together(), mps(), start(), router()),
+    (sweep(), memory_share(), prefix(), policy(), contention(), mps(), startup(), router()),
     MEMORY,
     "2026-11-29T22:10:04+00:00",
     2520.0,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -18,17 +19,17 @@ from kit.bench.design import (
     schedule,
 )
 from kit.bench.journal import RunDone
-from kit.bench.results import Bench, Figures
+from kit.bench.results import Bench, Figures, from_text
 from kit.bench.results_dir import (
     ResultsDir,
     digest_of,
 )
-from kit.bench.results_json import from_text
-from kit.bench.session import Session
+from kit.bench.session import describe, footprints
+from kit.bench.steps import Session
 from kit.output.console import Output
 from kit.project.load import planned_for, read_project
+from tests.support.benchrequests import HOST, protocols
 from tests.support.typed import ROOT
-from tests.support.wishes import HOST, protocols
 
 FIGURES = Figures(100.0, 10.0, 80, 0)
 
@@ -45,9 +46,9 @@ def opened(folder: Path, change: str = "") -> Session:
     file = folder / "monogpu.yaml"
     file.write_text(file.read_text().replace("context: 2k", change) if change else file.read_text())
     project = read_project(file)
-    wish = BenchRequest(planned_for(project, HOST), EFFORTS["quick"])
+    request = BenchRequest(planned_for(project, HOST), EFFORTS["quick"])
     output = Output(io.StringIO(), io.StringIO())
-    return Session(output, file, project, cast(Any, Engine()), HOST, wish, BenchOptions(profile="quick"), False)
+    return Session(output, file, project, cast(Any, Engine()), HOST, request, BenchOptions(profile="quick"), False)
 
 
 class Engine:
@@ -67,7 +68,7 @@ class Engine:
 
 
 def some(of: Session, *names: str) -> list[Protocol]:
-    return [one for name, one in protocols(of.wish).items() if name in (names or ("router",))]
+    return [one for name, one in protocols(of.request).items() if name in (names or ("router",))]
 
 
 def ran(protocol: Protocol, step: Step) -> RunDone:
@@ -80,6 +81,10 @@ def do(files: ResultsDir, *mine: Protocol, upto: int | None = None) -> list[RunD
     for record in done:
         files.add(record)
     return done
+
+
+def write_bench(files: ResultsDir, session: Session, mine: Sequence[Protocol]) -> Path:
+    return files.write_bench(mine, describe(session), footprints(session, files.records))
 
 
 def folder_of(session: Session) -> Path:

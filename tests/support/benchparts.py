@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import Literal
 
+from kit.bench.analyze import arm, verdict
 from kit.bench.results import Arm, Comparison, Figures, Percentiles, Run
-from kit.bench.statistics import arm, verdict
 from kit.bench.vllm_results import together as gathered
 
 Better = Literal["higher", "lower"]

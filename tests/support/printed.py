@@ -25,12 +25,12 @@ def printed(protocol: Protocol, given: Manifest) -> str:
 def _lines(protocol: Protocol, given: Manifest) -> Iterator[str]:
     yield f"{protocol.name}: {protocol.question}"
     yield f"varies: {protocol.varies}"
-    yield from (f"held: {one}" for one in protocol.held)
+    yield from (f"constant: {one}" for one in protocol.constant)
     yield from (f"remark: {one}" for one in protocol.remarks)
-    for stand in dict.fromkeys(trial.stand.key for trial in protocol.trials):
-        yield from ("", f"stack: {stand}")
-        yield from _stand(next(t.stand for t in protocol.trials if t.stand.key == stand), given)
-        for trial in (trial for trial in protocol.trials if trial.stand.key == stand):
+    for variant in dict.fromkeys(trial.variant.key for trial in protocol.trials):
+        yield from ("", f"stack: {variant}")
+        yield from _variant(next(t.variant for t in protocol.trials if t.variant.key == variant), given)
+        for trial in (trial for trial in protocol.trials if trial.variant.key == variant):
             seconds = f"{trial.seconds:g} s" if trial.seconds else "as often as said"
             yield f"  trial {trial.key}: {seconds}{f', like the others of {trial.group!r}' * bool(trial.group)}"
             yield from (f"    {_load(load)}" for load in trial.loads)
@@ -40,14 +40,14 @@ def _lines(protocol: Protocol, given: Manifest) -> Iterator[str]:
     yield from ("", f"{len(keys)} runs:", *wrap("; ".join(keys), 110, break_on_hyphens=False))
 
 
-def _stand(stand: StackVariant, given: Manifest) -> Iterator[str]:
+def _variant(variant: StackVariant, given: Manifest) -> Iterator[str]:
     """What differs from the manifest."""
-    if stand.key == AS_GIVEN:
-        assert stand.manifest == given
-    for path, before, after in _changes(_named(given), _named(stand.manifest), ()):
+    if variant.key == AS_GIVEN:
+        assert variant.manifest == given
+    for path, before, after in _changes(_named(given), _named(variant.manifest), ()):
         yield f"  {dotted(path)}: {after} (was {before})"
-    yield from ("  started anew",) * stand.anew
-    yield from ("  without compile caches",) * stand.cold
+    yield from ("  recreated and timed",) * variant.recreate
+    yield from ("  without compile caches",) * variant.cold
 
 
 def _named(manifest: Manifest) -> dict[str, Any]:
@@ -68,8 +68,10 @@ def _changes(one: Any, other: Any, path: KeyPath) -> Iterator[tuple[KeyPath, Any
 
 
 def _load(load: LoadSpec) -> str:
-    said = f"{load.name}: {load.prompts}; {load.concurrency} at once, {'through the router' * (load.door == 'router')}"
-    said += f"straight to {load.service}" * (load.door == "worker")
+    said = (
+        f"{load.name}: {load.prompts}; {load.concurrency} at once, {'through the router' * (load.target == 'router')}"
+    )
+    said += f"straight to {load.service}" * (load.target == "worker")
     said += f", {load.count} requests" * bool(load.count)
     said += f", {load.rate or 0:g} a second" * bool(load.rate)
     return said + f", good: {' '.join(load.goodput)}" * bool(load.goodput)

@@ -1,16 +1,16 @@
-"""The experiments, a module each. All have `protocol(wish) -> Protocol`; this dict is the list."""
+"""The experiments, a module each. All have an OUTLINE and `protocol(request) -> Protocol`; this dict lists them."""
 
 from __future__ import annotations
 
-from kit.bench.experiments import mps, policy, prefix, router, split, start, sweep, together
+from kit.bench.experiments import contention, memory_share, mps, policy, prefix, router, startup, sweep
 
 EXPERIMENTS = {
     "router": router,
     "sweep": sweep,
-    "together": together,
+    "contention": contention,
     "prefix": prefix,
     "mps": mps,
-    "split": split,
+    "memory-share": memory_share,
     "policy": policy,
-    "start": start,
+    "startup": startup,
 }

@@ -2,52 +2,40 @@
 
 from __future__ import annotations
 
-from kit.bench.design import (
-    BenchRequest,
-    Protocol,
-    StackVariant,
-    Trial,
-    Value,
-    View,
-)
-from kit.bench.workload import left_out, load, loadable, sum_unit
+from dataclasses import replace
 
-QUESTION = "Do models that share a card serve more with NVIDIA MPS?"
-VARIES = "gpu.mps"
+from kit.bench.design import BenchRequest, Metric, Protocol, StackVariant, Trial, View
+from kit.bench.workload import TOO_FEW, left_out, load, loadable, sum_unit
+
+OUTLINE = Protocol("mps", "Do models that share a card serve more with NVIDIA MPS?", "gpu.mps")
 
 
-def protocol(wish: BenchRequest) -> Protocol:
+def protocol(request: BenchRequest) -> Protocol:
     """Every model loaded at once, without and with MPS."""
-    models = loadable(wish)
-    if wish.plan.gpu.kind == "host":
-        return Protocol("mps", QUESTION, VARIES, (), remarks=("MPS shares a card, and this stack has none",))
+    models, effort = loadable(request), request.effort
+    if request.plan.gpu.kind == "host":
+        return OUTLINE.without_trials("MPS shares a card, and this stack has none")
     if len(models) < 2:
-        return Protocol("mps", QUESTION, VARIES, (), remarks=("fewer than two models here can be loaded",))
-    loads = tuple(load(wish, model) for model in models)
-    stands = {name: _with(wish, mps) for name, mps in (("without MPS", False), ("with MPS", True))}
-    trials = tuple(Trial(stand.key, stand, loads, wish.effort.seconds) for stand in stands.values())
-    arms = tuple((name, stand.key, None) for name, stand in stands.items())
-    unit, value = sum_unit(loads)
-    sum_of = View("sum", "every model loaded at once", unit, "higher", value, arms)
-    each = (
-        View(
-            one.name,
-            f"{one.concurrency} at once, beside the others",
-            "tok/s",
-            "higher",
-            Value("tokens", one.name),
-            arms,
-        )
-        for one in loads
-    )
-    held = tuple(f"{one.name}: {one.prompts}, {one.concurrency} at once" for one in loads)
-    return Protocol(
-        "mps", QUESTION, VARIES, held, trials, (sum_of, *each), wish.effort.restarts, wish.effort.inner, left_out(wish)
+        return OUTLINE.without_trials(TOO_FEW)
+    loads = tuple(load(request, model) for model in models)
+    variants = {name: _with(request, name, mps) for name, mps in (("without MPS", False), ("with MPS", True))}
+    arms = tuple((name, variant.key, None) for name, variant in variants.items())
+    unit, metric = sum_unit(loads)
+    views = [View("sum", "every model loaded at once", unit, "higher", metric, arms)]
+    for one in loads:
+        condition = f"{one.concurrency} at once, beside the others"
+        views.append(View(one.name, condition, "tok/s", "higher", Metric("tokens", one.name), arms))
+    return replace(
+        OUTLINE,
+        constant=tuple(f"{one.name}: {one.prompts}, {one.concurrency} at once" for one in loads),
+        trials=tuple(Trial(variant.key, variant, loads, effort.seconds) for variant in variants.values()),
+        views=tuple(views),
+        rounds=effort.restarts,
+        inner=effort.inner,
+        remarks=left_out(request),
     )
 
 
-def _with(wish: BenchRequest, mps: bool) -> StackVariant:
-    if wish.manifest.gpu.mps == mps:
-        return wish.given
-    gpu = wish.manifest.gpu.model_copy(update={"mps": mps})
-    return StackVariant("with MPS" if mps else "without MPS", wish.manifest.model_copy(update={"gpu": gpu}))
+def _with(request: BenchRequest, key: str, mps: bool) -> StackVariant:
+    gpu = request.manifest.gpu
+    return request.given if gpu.mps == mps else request.variant(key, gpu=gpu.model_copy(update={"mps": mps}))

@@ -54,15 +54,15 @@ def memory_charts(bench: Bench) -> Iterator[StackedBars]:
 
 def off(footprint: MeasuredFootprint) -> str:
     """The bill beside the driver's figure, in words."""
-    if not footprint.held:
+    if not footprint.measured:
         return f"{size(planned(footprint))} planned, held: unknown"
-    more = planned(footprint) / footprint.held - 1
-    return f"{size(planned(footprint))} planned, {size(footprint.held)} held ({more:+.1%})"
+    more = planned(footprint) / footprint.measured - 1
+    return f"{size(planned(footprint))} planned, {size(footprint.measured)} held ({more:+.1%})"
 
 
 def _card(workers: Sequence[MeasuredFootprint], whole: int | None, ends: str) -> StackedBars:
     bill = [(one.service, planned(one)) for one in workers]
-    held = [(one.service, one.held) for one in workers]
+    held = [(one.service, one.measured) for one in workers]
     piles = [_pile("planned", bill, whole)]
     if any(count for _, count in held):
         piles.append(_pile("held", held, whole))
@@ -90,10 +90,10 @@ def _workers(workers: Sequence[MeasuredFootprint]) -> StackedBars:
             sums[what] += max(count, 0)
     named = [what for what, count in sums.most_common(TERMS if len(sums) > TERMS + 1 else None) if count]
     legend = (*named, OTHER) if sum(sums.values()) > sum(sums[what] for what in named) else tuple(named)
-    piles = tuple(Pile(one.service, off(one), tuple(_parts(one, legend)), one.held) for one in workers)
+    piles = tuple(Pile(one.service, off(one), tuple(_parts(one, legend)), one.measured) for one in workers)
     words = f"Each worker: {'; '.join(f'{pile.name}: {pile.words}' for pile in piles)}."
     caption = "by what the memory is for"
-    marked = HELD if any(one.held for one in workers) else ""
+    marked = HELD if any(one.measured for one in workers) else ""
     return StackedBars("memory of each worker", f"memory, {caption}", caption, words, piles, legend, None, marked)
 
 

@@ -117,7 +117,7 @@ def page(bench: Bench, drawn: Sequence[Placed], svgs: Mapping[str, str]) -> Page
     return Page(
         title=_title(bench.setup),
         lead=tuple(_lead(bench)),
-        unfinished="" if bench.took_seconds is not None else "Not finished: this is what had been measured so far.",
+        unfinished="" if bench.actual_seconds is not None else "Not finished: this is what had been measured so far.",
         notes=bench.setup.notes,
         sections=tuple(sections),
         memory_figures=pictures.get((None, None), ()),
@@ -137,7 +137,7 @@ def _section(n: int, experiment: Experiment, id_: str, pictures: Mapping[Place, 
         tallies=tallies(experiment),
         without=_without(experiment),
         varies=experiment.varies,
-        held=experiment.held,
+        held=experiment.constant,
         figures=pictures.get((n, None), ()),
         blocks=tuple(_blocks(n, experiment, pictures)),
         remarks=experiment.remarks,
@@ -194,10 +194,10 @@ def _title(setup: TestBed) -> str:
 def _lead(bench: Bench) -> Iterator[Term]:
     yield "Profile", bench.setup.profile or UNKNOWN
     yield "Started", _when(bench.started)
-    yield "Told beforehand", duration(bench.told_seconds)
-    took = duration(bench.took_seconds)
-    if bench.told_seconds and bench.took_seconds:
-        took += f" ({bench.took_seconds / bench.told_seconds - 1:+.0%})"
+    yield "Told beforehand", duration(bench.estimated_seconds)
+    took = duration(bench.actual_seconds)
+    if bench.estimated_seconds and bench.actual_seconds:
+        took += f" ({bench.actual_seconds / bench.estimated_seconds - 1:+.0%})"
     yield "Took", took
 
 

@@ -136,7 +136,7 @@ def memory_table(memory: Sequence[MeasuredFootprint]) -> Table:
     terms = dict.fromkeys(what for one in memory for what, _ in one.lines)
     rows = [(Cell(term), *(Cell(_line(one, term)) for one in memory)) for term in terms]
     rows.append((Cell("planned"), *(Cell(size(planned(one))) for one in memory)))
-    rows.append((Cell("held"), *(Cell(size(one.held) if one.held is not None else UNKNOWN) for one in memory)))
+    rows.append((Cell("held"), *(Cell(size(one.measured) if one.measured is not None else UNKNOWN) for one in memory)))
     rows.append((Cell("planned over held"), *(Cell(_over(one)) for one in memory)))
     return Table("The bill, and what the driver showed", ("what", *(one.service for one in memory)), tuple(rows))
 
@@ -147,4 +147,4 @@ def _line(footprint: MeasuredFootprint, term: str) -> str:
 
 
 def _over(footprint: MeasuredFootprint) -> str:
-    return f"{planned(footprint) / footprint.held - 1:+.1%}" if footprint.held else UNKNOWN
+    return f"{planned(footprint) / footprint.measured - 1:+.1%}" if footprint.measured else UNKNOWN

@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kit.bench.analyze import experiment, fairness, jain, value_of
-from kit.bench.design import Protocol, Value, schedule
+from kit.bench.design import Metric, Protocol, schedule
 from kit.bench.journal import RunDone
 from kit.bench.results import Experiment, Figures, Percentiles
-from tests.support.wishes import protocols, wish
+from tests.support.benchrequests import bench_request, protocols
 
-ALL = protocols(wish())
+ALL = protocols(bench_request())
 FAST = Figures(100.0, 10.0, 80, 0, 9.0, Percentiles(5, 6, 7), Percentiles(1, 2, 3), Percentiles(50, 60, 70))
 
 
@@ -60,13 +60,13 @@ def test_of_a_half_done_experiment_there_is_what_was_done(name: str) -> None:
 def test_without_a_run_there_is_the_question_and_what_is_held() -> None:
     protocol = ALL["router"]
     assert experiment(protocol, {}) == Experiment(
-        "router", protocol.question, protocol.varies, protocol.held, (), protocol.remarks
+        "router", protocol.question, protocol.varies, protocol.constant, (), protocol.remarks
     )
 
 
 def test_without_the_first_arm_nothing_is_compared_with_it() -> None:
-    protocol = ALL["split"]
-    found = experiment(protocol, {"split.part.1": ran("split.part.1")})
+    protocol = ALL["memory-share"]
+    found = experiment(protocol, {"memory-share.part.1": ran("memory-share.part.1")})
     (comparison,) = found.comparisons
     assert [arm.name for arm in comparison.arms] == ["30% of it"] and comparison.verdicts == ()
 
@@ -84,8 +84,8 @@ def test_runs_of_other_experiments_are_not_taken() -> None:
 
 
 def test_a_run_keeps_its_files_commands_and_figures() -> None:
-    protocol = ALL["together"]
-    key = "together.together.1"
+    protocol = ALL["contention"]
+    key = "contention.together.1"
     (run,) = experiment(protocol, {key: ran(key, models=("chat", "small", "tiny"))}).comparisons[0].arms[0].runs
     assert (run.raw, run.commands) == ((f"raw/{key}.json",), (f"vllm bench serve {key}",))
     assert run.models.keys() == {"chat", "small", "tiny"} and run.total and run.total.tokens == 300
@@ -103,24 +103,24 @@ def test_a_run_of_one_model_has_no_sum() -> None:
 @pytest.mark.parametrize(
     ("value", "found"),
     [
-        (Value("tokens"), 200.0),
-        (Value("tokens", "chat"), 100.0),
-        (Value("requests"), 20.0),
-        (Value("goodput", "chat"), 9.0),
-        (Value("ttft.p99", "chat"), 7.0),
-        (Value("e2el.p50", "chat"), 50.0),
-        (Value("ttft.p99"), None),  # latencies of several models are not mixed
-        (Value("tokens", "nobody"), None),
-        (Value("seconds"), None),
+        (Metric("tokens"), 200.0),
+        (Metric("tokens", "chat"), 100.0),
+        (Metric("requests"), 20.0),
+        (Metric("goodput", "chat"), 9.0),
+        (Metric("ttft.p99", "chat"), 7.0),
+        (Metric("e2el.p50", "chat"), 50.0),
+        (Metric("ttft.p99"), None),  # latencies of several models are not mixed
+        (Metric("tokens", "nobody"), None),
+        (Metric("seconds"), None),
     ],
 )
-def test_what_a_comparison_takes_from_a_run(value: Value, found: float | None) -> None:
+def test_what_a_comparison_takes_from_a_run(value: Metric, found: float | None) -> None:
     assert value_of(ran("a.b.1", models=("chat", "embed")), value) == found
 
 
 def test_a_start_s_value_is_its_seconds() -> None:
-    assert value_of(RunDone("start.x.1", "d", 9.0, started=8.5), Value("seconds")) == 8.5
-    assert value_of(RunDone("start.x.1", "d", 9.0, started=8.5), Value("tokens")) is None
+    assert value_of(RunDone("start.x.1", "d", 9.0, started=8.5), Metric("seconds")) == 8.5
+    assert value_of(RunDone("start.x.1", "d", 9.0, started=8.5), Metric("tokens")) is None
 
 
 # ---- remarks
@@ -143,10 +143,10 @@ def test_models_that_were_not_loaded_side_by_side_are_said(
     overlaps: tuple[float | None, ...], said: tuple[str, ...]
 ) -> None:
     names = ("chat", "small", "tiny")
-    keys = [f"together.together.{n + 1}" for n in range(len(overlaps))]
+    keys = [f"contention.together.{n + 1}" for n in range(len(overlaps))]
     known = {key: replace(ran(key, models=names), overlap=one) for key, one in zip(keys, overlaps, strict=True)}
-    alone = replace(ran("together.alone-chat.1"), overlap=0.1)
-    assert experiment(ALL["together"], known | {alone.key: alone}).remarks == said
+    alone = replace(ran("contention.alone-chat.1"), overlap=0.1)
+    assert experiment(ALL["contention"], known | {alone.key: alone}).remarks == said
 
 
 def used(key: str, seconds: float, **cpu: float) -> dict[str, RunDone]:
@@ -180,20 +180,20 @@ def test_what_the_protocol_remarks_stays() -> None:
 
 def test_how_evenly_models_lose_is_said_for_together_alone() -> None:
     known = {
-        f"together.{key}.{n}": ran(f"together.{key}.{n}", tokens, tuple(models.split()))
+        f"contention.{key}.{n}": ran(f"contention.{key}.{n}", tokens, tuple(models.split()))
         for n in (1, 2, 3)
         for key, tokens, models in (
             ("alone-chat", 100, "chat"), ("alone-small", 100, "small"), ("alone-tiny", 100, "tiny"),
             ("together", 50, "chat small tiny"),
         )
     }  # fmt: skip
-    found = experiment(ALL["together"], known)
+    found = experiment(ALL["contention"], known)
     assert found.remarks == ("fairness 1.000 (Jain's index of what each model keeps of its speed; 1 is even)",)
     assert fairness(replace(found, name="sweep")) == ()
 
 
 def test_of_one_model_there_is_no_fairness() -> None:
-    found = experiment(ALL["together"], done(ALL["together"], 3))
+    found = experiment(ALL["contention"], done(ALL["contention"], 3))
     assert found.remarks == ()
 
 

@@ -17,15 +17,15 @@ from kit.bench.design import (
     step_id,
 )
 from kit.manifest.model import Manifest
+from tests.support.benchrequests import bench_request, bench_requests, protocols
 from tests.support.planning import model
-from tests.support.wishes import protocols, wish, wishes
 
 MANIFEST = Manifest.model_validate({"name": "test", "models": [model()]})
 HERE, THERE = StackVariant(AS_GIVEN, MANIFEST), StackVariant("there", MANIFEST)
 
 
 def protocol(trials: list[tuple[str, StackVariant]], rounds: int = 3, inner: int = 1) -> Protocol:
-    made = tuple(Trial(key, stand) for key, stand in trials)
+    made = tuple(Trial(key, variant) for key, variant in trials)
     return Protocol("test", "?", "x", (), made, (), rounds, inner)
 
 
@@ -35,10 +35,10 @@ def order(of: Protocol) -> str:
 
 @st.composite
 def some(draw: st.DrawFn) -> Protocol:
-    """Any trials on any stands."""
+    """Any trials on any variants."""
     keys = draw(st.lists(st.sampled_from("abcdefgh"), min_size=1, max_size=6, unique=True))
-    stands = [draw(st.sampled_from([HERE, THERE])) for _ in keys]
-    return protocol(list(zip(keys, stands, strict=True)), draw(st.integers(1, 4)), draw(st.integers(1, 3)))
+    variants = [draw(st.sampled_from([HERE, THERE])) for _ in keys]
+    return protocol(list(zip(keys, variants, strict=True)), draw(st.integers(1, 4)), draw(st.integers(1, 3)))
 
 
 def test_two_trials_on_one_stand_take_turns() -> None:
@@ -67,12 +67,12 @@ def test_every_trial_runs_as_often_as_it_should_and_no_key_comes_twice(made: Pro
 
 @given(some())
 def test_a_stack_is_brought_up_once_a_round_at_most(made: Protocol) -> None:
-    stands = [key for key, _ in groupby(step.trial.stand.key for step in schedule(made))]
-    several = len({trial.stand.key for trial in made.trials}) > 1
-    assert Counter(stands) == {t.stand.key: made.rounds if several else 1 for t in made.trials}
+    variants = [key for key, _ in groupby(step.trial.variant.key for step in schedule(made))]
+    several = len({trial.variant.key for trial in made.trials}) > 1
+    assert Counter(variants) == {t.variant.key: made.rounds if several else 1 for t in made.trials}
 
 
-@given(wishes())
+@given(bench_requests())
 def test_a_run_s_name_is_a_file_s_name_of_its_own(made: BenchRequest) -> None:
     steps = [step for one in protocols(made).values() for step in schedule(one)]
     names = [step_id(step) for step in steps]
@@ -81,7 +81,7 @@ def test_a_run_s_name_is_a_file_s_name_of_its_own(made: BenchRequest) -> None:
 
 
 def test_names_at_rates_that_begin_alike_are_apart() -> None:
-    made = protocols(wish(rates=(1, 1.5, 15, 1e7)))["sweep"]
+    made = protocols(bench_request(rates=(1, 1.5, 15, 1e7)))["sweep"]
     names = [step_id(step) for step in schedule(made)]
     assert len(set(names)) == len(names) == 4 * 4 * 3
 
@@ -93,5 +93,5 @@ def test_every_effort_but_the_quickest_repeats_enough_for_a_verdict() -> None:
 
 
 def test_a_wish_s_own_stand_is_its_manifest() -> None:
-    made = wish()
+    made = bench_request()
     assert (made.given.key, made.given.manifest, made.manifest) == (AS_GIVEN, made.plan.manifest, made.plan.manifest)

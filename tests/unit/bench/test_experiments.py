@@ -12,10 +12,10 @@ from hypothesis import given
 from kit.bench.design import BenchRequest
 from kit.bench.experiments import EXPERIMENTS
 from kit.bench.workload import SPARE
+from tests.support.benchrequests import bench_request, bench_requests, example, planned_variants, protocols
 from tests.support.paths import GOLDEN
 from tests.support.planning import CHAT, model, trio
 from tests.support.printed import printed
-from tests.support.wishes import example, planned_stands, protocols, wish, wishes
 
 Golden = Callable[[Path, str], None]
 PRINTED = GOLDEN / "bench" / "protocols"
@@ -32,21 +32,21 @@ def test_what_would_run_for_an_example(name: str, folder: str, profile: str, gol
 # ---- whatever is asked
 
 
-@given(wishes())
+@given(bench_requests())
 def test_every_stack_keeps_the_rules_and_fits_the_card_and_every_load_fits_the_context(made: BenchRequest) -> None:
     for name, protocol in protocols(made).items():
         if name == "mps":  # its server takes memory too: `bench` leaves it out where that does not fit
             continue
-        stands = planned_stands(made, protocol)
+        variants = planned_variants(made, protocol)
         for trial in protocol.trials:
-            shares = {share.model.name: share for share in stands[trial.stand.key].shares}
+            shares = {share.model.name: share for share in variants[trial.variant.key].shares}
             for load in trial.loads:
                 assert load.prompts.input + load.prompts.output <= shares[load.name].context
                 assert load.prompts.input >= 1 and load.prompts.prefix < load.prompts.input
                 assert load.prompts.output >= 1
 
 
-@given(wishes())
+@given(bench_requests())
 def test_no_more_requests_are_sent_at_once_than_workers_take(made: BenchRequest) -> None:
     for name, protocol in protocols(made).items():
         for trial in protocol.trials:
@@ -56,7 +56,7 @@ def test_no_more_requests_are_sent_at_once_than_workers_take(made: BenchRequest)
                 assert 1 <= load.concurrency <= min(made.effort.concurrency, most)
 
 
-@given(wishes())
+@given(bench_requests())
 def test_an_experiment_runs_or_says_why_not(made: BenchRequest) -> None:
     for protocol in protocols(made).values():
         assert bool(protocol.trials) == bool(protocol.views) and (protocol.trials or protocol.remarks)
@@ -69,31 +69,31 @@ def test_an_experiment_runs_or_says_why_not(made: BenchRequest) -> None:
         assert used == set(keys)
 
 
-@given(wishes())
+@given(bench_requests())
 def test_one_thing_varies_between_the_arms(made: BenchRequest) -> None:
     """Trials that are compared have the same loads, but for what their experiment is about."""
     for name, protocol in protocols(made).items():
-        if name in ("sweep", "together", "start"):
+        if name in ("sweep", "contention", "startup"):
             continue
         trials = {trial.key: trial for trial in protocol.trials}
         for view in protocol.views:
-            loads = {tuple(replace(one, door="router") for one in trials[t].loads) for _, t, _ in view.arms}
+            loads = {tuple(replace(one, target="router") for one in trials[t].loads) for _, t, _ in view.arms}
             sizes = {tuple((one.prompts.input, one.prompts.output, one.concurrency) for one in some) for some in loads}
             assert len(sizes) == 1 and (name == "prefix" or len(loads) == 1)
             assert len({trials[t].group for _, t, _ in view.arms}) == 1
 
 
 def test_policy_s_caches_hold_what_is_said_of_them() -> None:
-    made = wish()
+    made = bench_request()
     protocol = protocols(made)["policy"]
     (prefixes,) = {view.condition.rpartition(" ")[2] for view in protocol.views}
-    for planned in planned_stands(made, protocol).values():
+    for planned in planned_variants(made, protocol).values():
         for share in planned.shares:
             assert int(prefixes) * 2048 <= share.kv_tokens < int(prefixes) * 2048 * 1.1
 
 
 def test_policy_takes_smaller_caches_where_the_card_is_small() -> None:
-    protocol = protocols(wish(model("chat", CHAT, context="8k"), gpu="11GiB"))["policy"]
+    protocol = protocols(bench_request(model("chat", CHAT, context="8k"), gpu="11GiB"))["policy"]
     (holds,) = {int(view.condition.rpartition(" ")[2]) for view in protocol.views}
     assert 4 <= holds < 64
 
@@ -101,7 +101,7 @@ def test_policy_takes_smaller_caches_where_the_card_is_small() -> None:
 @pytest.mark.parametrize("context", [32, 64, 96, 128, 160, 512])
 @pytest.mark.parametrize("profile", ["quick", "standard", "full"])
 def test_a_tiny_context_is_not_overrun(context: int, profile: str) -> None:
-    made = wish(*trio(context=context), profile=profile)
+    made = bench_request(*trio(context=context), profile=profile)
     for name, protocol in protocols(made).items():
         for load in (load for trial in protocol.trials for load in trial.loads):
             assert load.prompts.input + load.prompts.output <= context - (SPARE if name in ("policy", "sweep") else 0)

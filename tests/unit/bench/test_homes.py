@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kit.assemble import assemble
-from kit.bench.homes import at_home
+from kit.bench.stacks import with_absolute_paths
 from kit.compose.load import project
 from kit.compose.spec import MountSpec, ProjectSpec
 from kit.memory.bill import Plan
@@ -40,7 +40,7 @@ def _mount(mount: MountSpec, folder: Path, own: set[str]) -> list[object]:
 
 
 def same_mounts(made: Plan, home: Path) -> None:
-    here, there = render(assemble(made)), render(assemble(at_home(made, home)))
+    here, there = render(assemble(made)), render(assemble(with_absolute_paths(made, home)))
     assert mounts(here, home) == mounts(there, ELSEWHERE)
     assert {file.path: file.text for file in here.files} == {file.path: file.text for file in there.files}
 
@@ -58,17 +58,17 @@ def test_every_example_mounts_the_same_from_another_folder(example: Path) -> Non
 
 @given(plans(), HOMES)
 def test_nothing_but_paths_changes(made: Plan, home: Path) -> None:
-    moved = at_home(made, home)
+    moved = with_absolute_paths(made, home)
     for one, other in zip(made.shares, moved.shares, strict=True):
         kept = {"source": one.model.source, "adapters": one.model.adapters, "volumes": one.model.volumes}
         assert replace(other, model=one.model) == one and other.model.model_copy(update=kept) == one.model
         assert other.model in moved.manifest.models
-    assert at_home(moved, Path("/elsewhere")) == moved
+    assert with_absolute_paths(moved, Path("/elsewhere")) == moved
 
 
 @given(plans(), HOMES)
 def test_every_path_is_absolute(made: Plan, home: Path) -> None:
-    for one in at_home(made, home).manifest.models:
+    for one in with_absolute_paths(made, home).manifest.models:
         hosts = [volume.partition(":")[0] for volume in one.volumes]
         for text in (one.source, *(adapter.source for adapter in one.adapters), *hosts):
             assert not text.startswith(".")
@@ -81,7 +81,7 @@ def test_each_kind_of_path_is_written_out_and_names_stay() -> None:
         {"name": "chat", "source": "./models/chat", "adapters": adapters, "volumes": volumes}
     )
     made = plan(share(chat), share(model("tiny", "org/tiny")), router={"api_key_file": "./secrets/key"})
-    moved = at_home(made, Path("/srv/stack")).manifest
+    moved = with_absolute_paths(made, Path("/srv/stack")).manifest
     one, other = moved.models
     assert (one.source, other.source) == ("/srv/stack/models/chat", "org/tiny")
     assert [adapter.source for adapter in one.adapters] == ["/srv/stack/adapters/code", "org/sql@abc"]

@@ -22,7 +22,7 @@ Golden = Callable[[Path, str], None]
 PLAIN = LoadSpec("chat", "chat", "generate", Prompts(128, 128), 48, 960, seed=7)
 LOADS = {
     "through the router": PLAIN,
-    "straight to a worker": replace(PLAIN, door="worker", concurrency=1, count=24),
+    "straight to a worker": replace(PLAIN, target="worker", concurrency=1, count=24),
     "with shared prefixes": replace(PLAIN, prompts=Prompts(2080, 32, 2048, 2)),
     "more prefixes than requests": replace(PLAIN, prompts=Prompts(2080, 32, 2048, 64), count=16),
     "an embedding model": replace(PLAIN, name="embed", service="embed", task="embed", prompts=Prompts(128, 0)),
@@ -34,7 +34,7 @@ LOADS = {
 def test_what_vllm_is_told(golden: Golden) -> None:
     lines = []
     for name, load in LOADS.items():
-        url = "http://router:30000" if load.door == "router" else f"http://{load.service}:8000"
+        url = "http://router:30000" if load.target == "router" else f"http://{load.service}:8000"
         words = arguments(load, url, f"/models/{load.service}", "0.json", trust=name == "an embedding model")
         lines += [f"# {name}", *shlex.join(("vllm", *words)).replace(" --", "\n  --").splitlines(), ""]
     golden(GOLDEN / "bench" / "arguments.txt", "\n".join(lines))

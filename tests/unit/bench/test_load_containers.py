@@ -23,7 +23,7 @@ Golden = Callable[[Path, str], None]
 
 def worker() -> dict[str, Any]:
     """What `docker inspect` said of a worker of the CPU demo."""
-    found: dict[str, Any] = json.loads((RECORDED / "inspect-worker.json").read_text(encoding="utf-8"))
+    found: dict[str, Any] = json.loads((RECORDED / "bench" / "inspect-worker.json").read_text(encoding="utf-8"))
     return found
 
 
@@ -159,5 +159,5 @@ def test_a_program_that_does_not_answer_is_an_error_too() -> None:
         made.made["chat"] = "c0ffee"
         here.process.kill()
         here.process.wait()
-        with pytest.raises(TargetError, match="the load for chat broke off"):
+        with pytest.raises(TargetError, match="the load for chat ended early"):
             made.send("chat", here.argv("good"), {}, lambda words: None)

@@ -13,14 +13,14 @@ from rich.console import Console
 from kit.bench.analyze import experiment
 from kit.bench.design import Step, schedule
 from kit.bench.journal import RunDone
-from kit.bench.progress import Bar, found_lines, look_words, number, run_line, told_lines
+from kit.bench.progress import Bar, found_lines, number, pilot_text, plan_lines, run_line
 from kit.bench.results import Figures, Percentiles
 from kit.bench.sizing import Size
+from tests.support.benchrequests import bench_request, example, protocols
 from tests.support.paths import GOLDEN
-from tests.support.wishes import example, protocols, wish
 
 Golden = Callable[[Path, str], None]
-ALL = protocols(wish())
+ALL = protocols(bench_request())
 STEPS = {step.key: (one, step) for one in ALL.values() for step in schedule(one)}
 FIGURES = Figures(1234.5, 9.87, 80, 0, None, Percentiles(12.3, 20, 30), Percentiles(1, 2, 3), Percentiles(5, 6, 7))
 
@@ -77,10 +77,10 @@ def ran(key: str, **models: Figures) -> RunDone:
             "router: direct-32, run 2: 1,234 tok/s, 9.9 req/s, first token 12 ms, 3 FAILED",
         ),
         (
-            ran("together.together.1", chat=FIGURES, embed=replace(FIGURES, tokens=9, ttft=None)),
-            "together: together, run 1: chat 1,234 tok/s, 9.9 req/s, first token 12 ms; embed 9 tok/s, 9.9 req/s",
+            ran("contention.together.1", chat=FIGURES, embed=replace(FIGURES, tokens=9, ttft=None)),
+            "contention: together, run 1: chat 1,234 tok/s, 9.9 req/s, first token 12 ms; embed 9 tok/s, 9.9 req/s",
         ),
-        (replace(ran("start.parallel, warm.1"), started=61.26), "start: parallel, warm, run 1: 61.3 s"),
+        (replace(ran("startup.parallel, warm.1"), started=61.26), "startup: parallel, warm, run 1: 61.3 s"),
     ],
 )
 def test_a_run_in_a_line(record: RunDone, said: str) -> None:
@@ -88,8 +88,8 @@ def test_a_run_in_a_line(record: RunDone, said: str) -> None:
 
 
 def test_what_a_look_found() -> None:
-    (trial,) = (trial for trial in ALL["together"].trials if trial.key == "together")
-    assert look_words(trial, Size((1234.5, 12.0, 0.5), (4, 1, 1))) == (
+    (trial,) = (trial for trial in ALL["contention"].trials if trial.key == "together")
+    assert pilot_text(trial, Size((1234.5, 12.0, 0.5), (4, 1, 1))) == (
         "chat 1,234 req/s at 32 at once by 4 processes, small 12.00 req/s at 32 at once, tiny 0.50 req/s at 32 at once"
     )
 
@@ -105,24 +105,26 @@ def test_a_number_has_three_digits_that_matter(value: float, said: str) -> None:
 
 
 def test_what_will_be_done_is_told_with_what_is_done_and_what_is_not() -> None:
-    mine = [one for name, one in protocols(example("cpu-demo", "quick")).items() if name in ("router", "mps", "start")]
+    mine = [
+        one for name, one in protocols(example("cpu-demo", "quick")).items() if name in ("router", "mps", "startup")
+    ]
     done = [ran("router.direct-8.1", chat=FIGURES), ran("sweep.chat-1.1", chat=FIGURES)]
-    assert told_lines(mine, done, running=True) == [
-        "router     12 runs, 1 done  What does the way through the router cost?",
-        "mps         0 runs  Do models that share a card serve more with NVIDIA MPS?",
-        "          MPS shares a card, and this stack has none",
-        "start       2 runs  How long does it take from nothing until every name has answered?",
+    assert list(plan_lines(mine, done, running=True)) == [
+        "router        12 runs, 1 done  What is the router overhead?",
+        "mps            0 runs  Do models that share a card serve more with NVIDIA MPS?",
+        "             MPS shares a card, and this stack has none",
+        "startup        2 runs  How long does it take from nothing until every name has answered?",
         "2 more stacks are started in between, and yours at the end",
     ]
-    assert told_lines(mine, done, running=False)[-1] == "2 more stacks are started in between"
-    assert len(told_lines(mine[:1], (), running=True)) == 1
+    assert [*plan_lines(mine, done, running=False)][-1] == "2 more stacks are started in between"
+    assert len([*plan_lines(mine[:1], (), running=True)]) == 1
 
 
 def test_what_was_found_in_words(golden: Golden) -> None:
     """Of invented figures: some arms differ, some do not, some have failures, and one experiment is half done."""
     mine = protocols(example("cpu-demo", "quick"))
     lines = []
-    for name, upto in (("router", None), ("sweep", None), ("together", None), ("start", 1), ("mps", None)):
+    for name, upto in (("router", None), ("sweep", None), ("contention", None), ("startup", 1), ("mps", None)):
         steps = list(schedule(mine[name]))[:upto]
         records = {step.key: invented(step) for step in steps}
         lines += found_lines(experiment(mine[name], records))
@@ -147,6 +149,6 @@ def invented(step: Step) -> RunDone:
 
 def test_of_one_run_there_is_one_run() -> None:
     key = "router.direct-1.1"
-    lines = found_lines(experiment(ALL["router"], {key: ran(key, chat=FIGURES)}))
-    assert lines[:2] == ["", "router: What does the way through the router cost?"]
+    lines = list(found_lines(experiment(ALL["router"], {key: ran(key, chat=FIGURES)})))
+    assert lines[:2] == ["", "router: What is the router overhead?"]
     assert "    direct      12.30 ms  [12.30 to 12.30, 1 run]" in lines

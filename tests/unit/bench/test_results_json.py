@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kit.bench.results import Bench
-from kit.bench.results_json import ResultsError, from_text, to_text
+from kit.bench.results import Bench, ResultsError, from_text, to_text
 from tests.support.anybench import BENCHES
 from tests.support.benches import EXAMPLE
 
@@ -57,26 +56,30 @@ def arm(data: Any) -> Any:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda data: data.update(version=2), "version is 2, and this monogpu-kit reads 1"),
-        (lambda data: data.pop("version"), "holds no results of a benchmark"),
-        (lambda data: data.pop("setup"), "setup is missing"),
-        (lambda data: arm(data).pop("median"), f"{ARM}.median is missing"),
-        (lambda data: arm(data).update(median=None), f"{ARM}.median must be a number"),
-        (lambda data: arm(data).update(median=True), f"{ARM}.median must be a number"),
-        (lambda data: arm(data).update(median="much"), f"{ARM}.median must be a number"),
-        (lambda data: arm(data).update(median=10**400), f"{ARM}.median is a number too large"),
-        (lambda data: arm(data).update(runs={}), f"{ARM}.runs must be a list"),
-        (lambda data: arm(data)["runs"][0].update(round=1.5), f"{ARM}.runs[0].round must be a whole number"),
-        (lambda data: arm(data).update(mode="fast"), f"{ARM}.mode is a word that this monogpu-kit does not know"),
-        (lambda data: data["setup"].update(card=[]), "setup.card must be an object"),
-        (lambda data: data["memory"][0]["lines"][0].pop(), "memory[0].lines[0] must be a list of 2"),
-        (lambda data: data["experiments"][0]["comparisons"][0].update(kind="pie"), "kind must be one of: arms, curve"),
-        (lambda data: data.update(started=None), "started must be text"),
+        (lambda data: data.update(version=2), "its version is 2, and this monogpu-kit reads 1"),
+        (lambda data: data.pop("setup"), "setup: is missing"),
+        (lambda data: arm(data).pop("median"), f"{ARM}.median: is missing"),
+        (lambda data: arm(data).update(median=None), f"{ARM}.median: must be a valid number, not null"),
+        (lambda data: arm(data).update(median=True), f"{ARM}.median: must be a valid number, not true"),
+        (lambda data: arm(data).update(median="much"), f'{ARM}.median: must be a valid number, not "much"'),
+        (lambda data: arm(data).update(median=10**400), f"{ARM}.median: must be a valid number"),
+        (lambda data: arm(data).update(runs={}), f"{ARM}.runs: must be a valid array, not {{}}"),
+        (lambda data: arm(data)["runs"][0].update(round=1.5), f"{ARM}.runs[0].round: must be a valid integer"),
+        (lambda data: data["setup"].update(card=[]), "setup.card: must be an object, not []"),
+        (lambda data: data["memory"][0]["lines"][0].pop(), "memory[0].lines[0][1]: is missing"),
+        (lambda data: data["experiments"][0]["comparisons"][0].update(kind="pie"), "kind: must be 'arms' or 'curve'"),
+        (lambda data: data.update(started=None), "started: must be a valid string, not null"),
+        (lambda data: data.update(told_seconds=None), "was written by an older monogpu-kit; `scripts/convert-results"),
     ],
 )
 def test_what_is_wrong_is_named_with_its_place_and_what_to_do(change: Callable[[Any], object], said: str) -> None:
     words = refused(changed(change))
-    assert words.startswith(f"{PLACE}") and said in words and "monogpu-kit bench" in words
+    assert words.startswith(f"{PLACE}") and said in words and ("monogpu-kit bench" in words or "convert" in words)
+
+
+def test_keys_that_are_not_known_and_a_missing_version_are_ignored() -> None:
+    text = changed(lambda data: (data.pop("version"), data.update(mode="fast"), arm(data).update(mode="fast")))
+    assert from_text(text, PLACE) == EXAMPLE
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "null", "3", '"x"', "[" * 100_000, '{"version": 1}'])
@@ -85,8 +88,8 @@ def test_what_is_no_benchmark_is_refused(text: str) -> None:
 
 
 def test_a_field_with_a_default_may_be_missing_as_in_older_results() -> None:
-    text = changed(lambda data: (data.pop("took_seconds"), data["setup"].pop("notes")))
-    assert from_text(text, PLACE) == replace(EXAMPLE, took_seconds=None, setup=replace(EXAMPLE.setup, notes=()))
+    text = changed(lambda data: (data.pop("actual_seconds"), data["setup"].pop("notes")))
+    assert from_text(text, PLACE) == replace(EXAMPLE, actual_seconds=None, setup=replace(EXAMPLE.setup, notes=()))
 
 
 @given(st.data())

@@ -18,8 +18,8 @@ from kit.bench.load import (
     LoadSpec,
     Prompts,
 )
-from kit.bench.load_containers import Loaders, Said, Sent
-from kit.bench.run_trial import Outcome, at_once, send
+from kit.bench.load_containers import Loaders, Print, Sent
+from kit.bench.run_trial import TrialResult, at_once, send
 from kit.errors import Problem, TargetError
 from kit.manifest.model import Manifest
 from tests.support.planning import model
@@ -27,7 +27,7 @@ from tests.support.servejson import embedded, generated, steady
 
 HERE = StackVariant(AS_GIVEN, Manifest.model_validate({"name": "test", "models": [model()]}))
 CHAT = LoadSpec("chat", "chat", "generate", Prompts(64, 16), 8, 40, processes=3)
-EMBED = LoadSpec("embed", "embed-2", "embed", Prompts(64, 0), 4, 10, door="worker")
+EMBED = LoadSpec("embed", "embed-2", "embed", Prompts(64, 0), 4, 10, target="worker")
 
 
 class Pretended:
@@ -37,23 +37,23 @@ class Pretended:
         self.prepared: list[str] = []
         self.sent: list[tuple[str, tuple[str, ...], Mapping[str, str]]] = []
 
-    def door(self) -> str:
+    def router_url(self) -> str:
         return "http://router:30000"
 
     def prepare(self, service: str) -> None:
         self.prepared.append(service)
 
-    def tokenizer(self, service: str) -> tuple[str, bool]:
-        return f"/models/{service}", service == "embed-2"
+    def worker(self, service: str) -> tuple[str, str, bool]:
+        return f"http://{service}:8000", f"/models/{service}", service == "embed-2"
 
-    def send(self, service: str, argv: tuple[str, ...], env: Mapping[str, str], said: Said) -> Sent:
+    def send(self, service: str, argv: tuple[str, ...], env: Mapping[str, str], show: Print) -> Sent:
         if service == "broken":
             raise TargetError(Problem("it broke"))
         self.sent.append((service, argv, env))
         told = dict(pairwise(argv))
         count = int(told["--num-prompts"])
         for words in ("starting", f"\r 0%| | 0/{count} [", f"\r 100%| | 1/{count} [x\r| {count}/{count} ["):
-            said(words)
+            show(words)
         made = embedded if told["--backend"] == "openai-embeddings" else generated
         return Sent(made(steady(1000, count, every=1.0)), 2.0, (0.9,) * 100, 0.25)
 
@@ -65,7 +65,7 @@ class Pretended:
         return [dict(pairwise(argv)) for name, argv, _ in self.sent if name == service]
 
 
-def sent(*loads: LoadSpec, key: str | None = None) -> tuple[Outcome, Pretended, list[tuple[int, int]]]:
+def sent(*loads: LoadSpec, key: str | None = None) -> tuple[TrialResult, Pretended, list[tuple[int, int]]]:
     pretended, seen = Pretended(), list[tuple[int, int]]()
     trial = Trial("a", HERE, loads)
     outcome = send(trial, cast(Loaders, pretended), key, lambda done, of: seen.append((done, of)))
@@ -81,7 +81,7 @@ def test_every_process_of_every_load_sends_its_part() -> None:
     for parts in outcome.parts:
         for part in parts:
             assert part.command[part.command.index("--num-prompts") + 1] == str(part.load.count)
-            assert part.answer.said["completed"] == part.load.count
+            assert part.answer.sums["completed"] == part.load.count
 
 
 def test_results_lie_in_files_of_their_own() -> None:

@@ -6,7 +6,8 @@ import io
 from pathlib import Path
 
 from kit.bench.results_dir import ResultsDir
-from kit.bench.session import Session, write_down
+from kit.bench.session import write_down
+from kit.bench.steps import Session
 from tests.support.benchfolder import bench_of, copied, do, folder_of, some
 
 
@@ -31,5 +32,5 @@ def test_a_bench_json_that_cannot_be_read_is_said_and_left_and_hides_nothing_els
     do(files, *some(session), upto=1)
     (folder_of(session) / "bench.json").write_text("mine")
     write_down(session, some(session), files)
-    assert said(session).startswith(f"what was measured lies in {folder_of(session)}, and its bench.json cannot be ")
+    assert said(session).startswith(f"the results are in {folder_of(session)}, but its bench.json cannot be ")
     assert (folder_of(session) / "bench.json").read_text() == "mine"

@@ -20,11 +20,11 @@ from kit.bench.sizing import (
     WORTH_SPLITTING,
     Size,
     expected_seconds,
-    first_look,
+    first_pilot,
+    longer_pilot,
     may_split,
     more,
-    once_more,
-    second_look,
+    next_processes,
     sized,
 )
 from kit.bench.vllm_results import LEAST_SECONDS
@@ -50,36 +50,36 @@ def counts(of: Trial) -> list[int]:
 
 def test_a_group_on_two_stacks_sends_what_was_found_on_the_first() -> None:
     there = StackVariant("another", HERE.manifest)
-    first, second = trial(load(8), key="a", group="g"), replace(trial(load(8), key="b", group="g"), stand=there)
+    first, second = trial(load(8), key="a", group="g"), replace(trial(load(8), key="b", group="g"), variant=there)
     alone = {"a": Size((100.0,), (2,))}
     both = alone | {"b": Size((10.0,), (4,))}
     for one in (first, second):
         assert sized(one, both, (first, second)).loads == sized(first, alone, (first, second)).loads
-    beside = replace(second, stand=HERE)
+    beside = replace(second, variant=HERE)
     assert counts(sized(first, both, (first, beside))) == [80]
     assert counts(sized(second, {"b": Size((10.0,), (1,))}, (first, second))) == [80]
 
 
 def test_a_look_is_taken_again_when_it_was_too_short_or_its_processes_too_few() -> None:
     two = trial(load(48, processes=1), load(8, processes=1))
-    assert once_more(two, LEAST_SECONDS / 2, (True, True), 32) == (1, 1)
-    assert once_more(two, LEAST_SECONDS, (True, True), 32) == (2, 1)
-    assert once_more(two, LEAST_SECONDS, (False, True), 32) is None
-    assert once_more(two, LEAST_SECONDS, (True, True), 2) is None
+    assert next_processes(two, LEAST_SECONDS / 2, (True, True), 32) == (1, 1)
+    assert next_processes(two, LEAST_SECONDS, (True, True), 32) == (2, 1)
+    assert next_processes(two, LEAST_SECONDS, (False, True), 32) is None
+    assert next_processes(two, LEAST_SECONDS, (True, True), 2) is None
 
 
 def test_a_first_look_takes_every_place_twice() -> None:
-    assert counts(first_look(trial(load(1), load(8), load(48)))) == [4, 16, 96]
-    assert [one.processes for one in first_look(trial(load(8), load(48)), (1, 2)).loads] == [1, 2]
+    assert counts(first_pilot(trial(load(1), load(8), load(48)))) == [4, 16, 96]
+    assert [one.processes for one in first_pilot(trial(load(8, processes=3), load(48))).loads] == [1, 1]
 
 
 def test_a_first_look_at_a_rate_lasts_two_seconds_whatever_the_concurrency() -> None:
-    assert counts(first_look(trial(load(256, rate=1), load(256, rate=10)))) == [4, 20]
+    assert counts(first_pilot(trial(load(256, rate=1), load(256, rate=10)))) == [4, 20]
 
 
 def test_a_second_look_lasts_its_seconds_at_the_rate_that_was_found() -> None:
-    looked = second_look(trial(load(8), load(8)), Size((20.0, 2.0), (3, 1)), 2.0)
-    assert counts(looked) == [40, 16] and [one.processes for one in looked.loads] == [3, 1]
+    pilot = longer_pilot(trial(load(8), load(8)), Size((20.0, 2.0), (3, 1)), 2.0)
+    assert counts(pilot) == [40, 16] and [one.processes for one in pilot.loads] == [3, 1]
 
 
 @given(CONCURRENCY, RATES, st.floats(0.5, 20))
@@ -94,10 +94,10 @@ def test_a_run_lasts_its_seconds_or_as_long_as_every_place_is_taken_twice(
 
 
 @given(CONCURRENCY, st.floats(0.5, 100), RATES, st.floats(1, 20))
-def test_a_run_at_a_rate_lasts_its_seconds(concurrency: int, wished: float, found: float, seconds: float) -> None:
-    one = trial(load(concurrency, rate=wished), seconds=seconds)
+def test_a_run_at_a_rate_lasts_its_seconds(concurrency: int, rate: float, found: float, seconds: float) -> None:
+    one = trial(load(concurrency, rate=rate), seconds=seconds)
     count = sized(one, {"a": Size((found,), (1,))}, [one]).loads[0].count
-    assert count <= max(wished * seconds + 1, wished * 2 + 1, 4)
+    assert count <= max(rate * seconds + 1, rate * 2 + 1, 4)
 
 
 def test_a_count_that_the_protocol_fixed_stays() -> None:

@@ -1,4 +1,4 @@
-"""What stands, without an Engine; stacks that change are in test_bench_real.py."""
+"""Which stack runs, without an Engine; stacks that change are in test_bench_real.py."""
 
 from __future__ import annotations
 
@@ -54,32 +54,32 @@ def watching() -> Iterator[Watch]:
     yield unwatched
 
 
-def ground(yard: Yard) -> StackRunner:
-    place = StackFolders("test", Path("given"), Path("others"), yard.bring, lambda stand, folder: None, yard.verify)
+def runner(yard: Yard) -> StackRunner:
+    place = StackFolders("test", Path("given"), Path("others"), yard.bring, lambda variant, folder: None, yard.verify)
     clock = Clock(now=lambda: yard.seconds, sleep=lambda seconds: None)
     return StackRunner(cast(Any, None), {}, place, cast(Any, None), watching, 60, clock)
 
 
 def test_the_user_s_stack_is_brought_up_verified_and_timed_once() -> None:
     yard = Yard()
-    made = ground(yard)
-    assert made.stand(GIVEN) == StackStarted(AS_GIVEN, 35, 3)
-    assert made.stand(GIVEN) is None
+    made = runner(yard)
+    assert made.ensure(GIVEN) == StackStarted(AS_GIVEN, 35, 3)
+    assert made.ensure(GIVEN) is None
     assert yard.done == ["bring", "verify given"] and made.now == GIVEN
 
 
 def test_with_the_user_s_stack_alone_nothing_has_changed() -> None:
-    made = ground(Yard())
+    made = runner(Yard())
     assert not made.changed
-    made.stand(GIVEN)
+    made.ensure(GIVEN)
     assert not made.changed
 
 
 @pytest.mark.parametrize("broken", ["bring", "verify"])
 def test_a_stack_that_does_not_come_up_or_does_not_answer_is_not_measured(broken: str) -> None:
-    made = ground(Yard(broken=broken))
+    made = runner(Yard(broken=broken))
     with pytest.raises(TargetError, match="it does not answer"):
-        made.stand(GIVEN)
+        made.ensure(GIVEN)
     assert made.key() is None if broken == "bring" else made.now == GIVEN
 
 
@@ -97,32 +97,33 @@ class Volumes:
 
 
 def with_volumes(example: str, engine: Volumes) -> StackRunner:
-    """A ground whose other stacks are an example's, under its name."""
+    """A runner whose other stacks are an example's, under its name."""
     folder = ROOT / "compose" / example
     place = StackFolders(
-        up.read(folder, {}).name, folder, folder, lambda: None, lambda stand, folder: None, lambda folder: None
+        up.read(folder, {}).name, folder, folder, lambda: None, lambda variant, folder: None, lambda folder: None
     )
     return StackRunner(cast(Any, engine), {}, place, cast(Any, None), watching, 60)
 
 
-WARM = StackVariant("sequential, warm", MANIFEST, anew=True)
+def wants_caches(example: str, engine: Volumes) -> bool:
+    return with_volumes(example, engine)._wants_caches(ROOT / "compose" / example)
 
 
 def test_a_warm_start_wants_the_caches_that_a_start_leaves() -> None:
-    assert with_volumes("trio-16gb", Volumes())._wants_caches(WARM)
-    assert with_volumes("trio-16gb", Volumes("trio_huggingface", "other_triton"))._wants_caches(WARM)
-    assert not with_volumes("trio-16gb", Volumes("trio_compiled-chat"))._wants_caches(WARM)
+    assert wants_caches("trio-16gb", Volumes())
+    assert wants_caches("trio-16gb", Volumes("trio_huggingface", "other_triton"))
+    assert not wants_caches("trio-16gb", Volumes("trio_compiled-chat"))
 
 
 def test_a_stack_without_compile_caches_is_always_warm() -> None:
-    assert not with_volumes("cpu-demo", Volumes())._wants_caches(WARM)
+    assert not wants_caches("cpu-demo", Volumes())
 
 
 def test_a_cold_start_has_none_of_its_own_caches_and_everything_else() -> None:
     engine = Volumes("trio_compiled-chat", "trio_triton", "trio_huggingface", "other_compiled-chat")
-    with_volumes("trio-16gb", engine)._erase()
+    with_volumes("trio-16gb", engine)._erase_caches()
     assert engine.names == ["trio_huggingface", "other_compiled-chat"]
 
 
 def test_where_nothing_stands_there_is_no_key() -> None:
-    assert ground(Yard()).key() is None
+    assert runner(Yard()).key() is None

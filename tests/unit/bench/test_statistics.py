@@ -8,12 +8,12 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from kit.bench.analyze import LEAST_RUNS, arm, verdict
 from kit.bench.results import (
     Arm,
     Conclusion,
     Run,
 )
-from kit.bench.statistics import LEAST_RUNS, arm, verdict
 
 POSITIVE = st.floats(0.01, 1e6)
 VALUES = st.lists(POSITIVE, min_size=1, max_size=6)

@@ -12,17 +12,17 @@ import pytest
 
 from kit.bench.design import Trial
 from kit.bench.journal import PilotDone
-from kit.bench.load_containers import Said, Sent
+from kit.bench.load_containers import Print, Sent
 from kit.bench.results_dir import ResultsDir
 from kit.bench.steps import (
-    LOOKS,
+    MAX_PILOTS,
     StepRunner,
 )
 from kit.bench.vllm_results import LEAST_SECONDS
 from tests.support.benchfolder import copied, folder_of
+from tests.support.benchrequests import example, protocols
 from tests.support.servejson import Sent as Request
 from tests.support.servejson import generated
-from tests.support.wishes import example, protocols
 
 AT_ONCE = 32
 
@@ -36,7 +36,7 @@ class Worker:
     each: float
     asked: list[tuple[int, int]] = field(default_factory=list)
 
-    def door(self) -> str:
+    def router_url(self) -> str:
         return "http://router:30000"
 
     def prepare(self, service: str) -> None: ...
@@ -44,10 +44,10 @@ class Worker:
     def cpu(self) -> dict[str, float]:
         return {}
 
-    def tokenizer(self, service: str) -> tuple[str, bool]:
-        return f"/models/{service}", False
+    def worker(self, service: str) -> tuple[str, str, bool]:
+        return f"http://{service}:8000", f"/models/{service}", False
 
-    def send(self, service: str, argv: tuple[str, ...], env: Mapping[str, str], said: Said) -> Sent:
+    def send(self, service: str, argv: tuple[str, ...], env: Mapping[str, str], show: Print) -> Sent:
         told = dict(pairwise(argv))
         count, concurrency = int(told["--num-prompts"]), int(told["--max-concurrency"])
         processes = round(AT_ONCE / concurrency)
@@ -59,8 +59,8 @@ class Worker:
         return Sent(generated(sent), count / rate, (busy,) * 400, 0.05)
 
 
-class Ground:
-    """A stack that stands."""
+class Running:
+    """A stack that runs."""
 
     now, changed = None, False
 
@@ -73,10 +73,10 @@ def looked(folder: Path, worker: Worker) -> PilotDone:
     session = copied(folder)
     files = ResultsDir.at(folder_of(session))
     made = protocols(example("trio-16gb", "standard"))["router"]
-    work = StepRunner(session, [made], files, cast(Any, Ground()), cast(Any, worker), 32)
+    work = StepRunner(session, [made], files, cast(Any, Running()), cast(Any, worker), 32)
     trial: Trial = made.trials[0]
     assert trial.loads[0].concurrency == AT_ONCE
-    work._look(made, trial)
+    work._pilot(made, trial)
     (found,) = (record for record in files.records if isinstance(record, PilotDone))
     return found
 
@@ -99,21 +99,21 @@ def test_looking_comes_to_an_end(tmp_path: Path) -> None:
     """Of a worker that is three times as fast each time."""
 
     class Warming(Worker):
-        def send(self, service: str, argv: tuple[str, ...], env: Mapping[str, str], said: Said) -> Sent:
+        def send(self, service: str, argv: tuple[str, ...], env: Mapping[str, str], show: Print) -> Sent:
             self.all, self.each = self.all * 3, self.each * 3
-            return super().send(service, argv, env, said)
+            return super().send(service, argv, env, show)
 
     worker = Warming(all=20, each=1000)
     looked(tmp_path, worker)
-    assert len(worker.asked) == LOOKS + 1
+    assert len(worker.asked) == MAX_PILOTS + 1
 
 
 def test_what_was_looked_at_is_not_looked_at_again(tmp_path: Path) -> None:
     session, worker = copied(tmp_path), Worker(all=100, each=1000)
     files = ResultsDir.at(folder_of(session))
     made = protocols(example("trio-16gb", "standard"))
-    mine = [made["router"], made["sweep"], made["together"]]
-    work = StepRunner(session, mine, files, cast(Any, Ground()), cast(Any, worker), 32)
+    mine = [made["router"], made["sweep"], made["contention"]]
+    work = StepRunner(session, mine, files, cast(Any, Running()), cast(Any, worker), 32)
     alike = [
         (protocol, trial)
         for protocol in mine
@@ -122,11 +122,11 @@ def test_what_was_looked_at_is_not_looked_at_again(tmp_path: Path) -> None:
     ]
     assert len(alike) == 3
     for protocol, trial in alike:
-        work._look(protocol, trial)
+        work._pilot(protocol, trial)
     asked = len(worker.asked)
     found = [record for record in files.records if isinstance(record, PilotDone)]
     assert [one.key for one in found] == [f"{protocol.name}.{trial.key}" for protocol, trial in alike]
     assert len({one.size for one in found}) == 1 and [one.seconds == 0 for one in found] == [False, True, True]
     for protocol, trial in alike:
-        work._look(protocol, trial)
+        work._pilot(protocol, trial)
     assert len(worker.asked) == asked

@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from kit.bench.html.charts import charts
-from kit.bench.results_json import to_text
+from kit.bench.results import to_text
 from tests.support.benches import EXAMPLE
 from tests.support.typed import kit
 

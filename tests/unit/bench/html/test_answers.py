@@ -27,7 +27,7 @@ def test_a_difference_is_a_ratio_with_its_range_and_the_medians_behind_it() -> N
 
 
 def test_no_difference_and_what_is_unknown_are_said_so_with_what_was_seen() -> None:
-    assert said("split") == [
+    assert said("memory-share") == [
         "no difference 0.99x (0.98 to 1.01) chat: 30% of the card 12,766 against all of the card 12,838 tok/s"
     ]
     assert said("router")[1] == (
@@ -57,7 +57,7 @@ def test_an_experiment_that_was_left_out_says_why() -> None:
 
 
 def test_an_arm_that_was_measured_alone_is_told_though_there_is_nothing_to_compare_it_with() -> None:
-    alone = Experiment("start", "?", "order", (), (compared("cold start", "", "sequential 319", "s"),))
+    alone = Experiment("startup", "?", "order", (), (compared("cold start", "", "sequential 319", "s"),))
     assert [(one.strong, one.subject) for one in summary(alone)] == [
         ("319 s", "cold start: sequential, with nothing to compare it with")
     ]

@@ -115,7 +115,7 @@ def test_matplotlib_s_own_settings_are_left_as_they_were_and_those_of_the_user_d
 
 
 def test_without_matplotlib_the_command_that_brings_it_is_named(tmp_path: Path) -> None:
-    from kit.bench.results_json import to_text
+    from kit.bench.results import to_text
 
     (tmp_path / "bench.json").write_text(to_text(EXAMPLE))
     code = "import sys; sys.modules['matplotlib'] = None; from kit.cli import main; main()"

@@ -64,7 +64,7 @@ def parsed(text: str) -> Tree:
 
 def test_the_page_of_a_benchmark(golden: Callable[[Path, str], None]) -> None:
     """Of some experiments: a few comparisons, a start, and what is unknown."""
-    some = tuple(one for one in EXAMPLE.experiments if one.name in ("split", "mps", "start", "router"))
+    some = tuple(one for one in EXAMPLE.experiments if one.name in ("memory-share", "mps", "startup", "router"))
     text = written(replace(EXAMPLE, experiments=some))
     text = re.sub(r"<style>.*</style>", "<style></style>", text, flags=re.DOTALL)
     golden(HERE / "example-page.html", text)
@@ -96,20 +96,20 @@ def test_what_others_wrote_stays_text() -> None:
         host={EVIL: EVIL},
         card={"name": EVIL, "driver": [EVIL]},
     )
-    first = replace(EXAMPLE.experiments[1], name=EVIL, question=EVIL, held=(EVIL,), remarks=(EVIL,))
+    first = replace(EXAMPLE.experiments[1], name=EVIL, question=EVIL, constant=(EVIL,), remarks=(EVIL,))
     text = written(replace(EXAMPLE, setup=setup, experiments=(first,), started=EVIL))
     kinds = {tag for tag, _ in parsed(text).tags}
     assert not kinds & {"script", "img"} and unescape(text).count(EVIL) > 8 and "49" not in text.split("</style>")[1]
 
 
 def test_an_unfinished_benchmark_says_so_and_shows_what_there_is() -> None:
-    text = written(replace(EXAMPLE, took_seconds=None, told_seconds=None, memory=()))
+    text = written(replace(EXAMPLE, actual_seconds=None, estimated_seconds=None, memory=()))
     assert "Not finished" in text and "Not finished" not in written(EXAMPLE)
     assert "The card's memory" not in unescape(text) and "Does the memory split matter?" in text
 
 
 def test_a_benchmark_without_any_result_is_a_page_too() -> None:
-    text = written(replace(EXAMPLE, experiments=(), memory=(), took_seconds=None, started=""))
+    text = written(replace(EXAMPLE, experiments=(), memory=(), actual_seconds=None, started=""))
     parsed(text)
     assert "No experiment has been finished." in text and "unknown" in text
 
@@ -160,10 +160,10 @@ def test_charts_stand_where_their_numbers_are() -> None:
     by_name = {section.name: section for section in shown.sections}
     assert [one.svg for one in shown.memory_figures] == ["memory-of-the-card", "memory-of-each-worker"]
     assert len(by_name["sweep"].figures) == 5 and not by_name["policy"].figures
-    assert [[figure.svg for figure in block.figures] for block in blocks("start")] == [
-        ["start-cold-caches", "start-cold-caches-timeline"], ["start-warm-caches", "start-warm-caches-timeline"],
+    assert [[figure.svg for figure in block.figures] for block in blocks("startup")] == [
+        ["startup-cold-caches", "startup-cold-caches-timeline"], ["startup-warm-caches", "startup-warm-caches-timeline"],
     ]  # fmt: skip
-    assert [block.several for block in (*blocks("start"), *blocks("split"))] == [True, True, False]
+    assert [block.several for block in (*blocks("startup"), *blocks("memory-share"))] == [True, True, False]
 
 
 def test_a_further_curve_of_the_same_runs_is_a_column_of_the_first() -> None:

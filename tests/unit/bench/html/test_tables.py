@@ -73,14 +73,14 @@ def test_a_comparison_about_one_model_tells_of_that_one_alone() -> None:
 
 
 def test_a_start_has_nothing_else() -> None:
-    assert figures_table(comparison("start")) is None
+    assert figures_table(comparison("startup")) is None
 
 
 def test_every_run_is_listed_with_its_files() -> None:
     assert lines(runs_table(comparison("router", 1)))[-1] == (
         "waiting-router.2 | router | 2 | 12.8 | 31.4 | 600 | 0 | raw/waiting-router.2.json"
     )
-    assert lines(runs_table(comparison("start")))[0].split(" | ")[5:7] == ["unknown", "unknown"]
+    assert lines(runs_table(comparison("startup")))[0].split(" | ")[5:7] == ["unknown", "unknown"]
 
 
 def test_memory_has_a_column_for_each_worker_and_the_sums_below() -> None:

@@ -1,4 +1,4 @@
-"""Wishes to plan experiments from."""
+"""Requests to plan experiments from."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from kit.bench.design import (
     Protocol,
 )
 from kit.bench.experiments import EXPERIMENTS
+from kit.engines import ENGINES
 from kit.gpu import Gpu, host
 from kit.manifest import rules
 from kit.memory.bill import Plan
@@ -29,14 +30,14 @@ from tests.support.typed import ROOT
 HOST = host(8 * GIB, 7 * GIB, "for a test")
 
 
-def wish(
+def bench_request(
     *models: dict[str, Any],
     gpu: Gpu | str = RTX_5080,
     profile: str = "standard",
     words: Mapping[str, Any] | None = None,
     **more: Any,
 ) -> BenchRequest:
-    """A wish on a plan of these models, or of a trio; `words` are more of the manifest's, `more` the wish's own."""
+    """A request on a plan of these models, or of a trio; `words` are more of the manifest's, `more` its own."""
     return on(planning.ask(*(models or trio()), gpu=gpu, **(words or {})), profile, **more)
 
 
@@ -45,7 +46,7 @@ def on(asked: PlanInput, profile: str = "standard", **more: Any) -> BenchRequest
 
 
 def example(name: str, profile: str, **more: Any) -> BenchRequest:
-    """A wish on an example of compose/, for the card that its manifest or gpu.json names."""
+    """A request on an example of compose/, for the card that its manifest or gpu.json names."""
     return BenchRequest(planned(read_project(ROOT / "compose" / name / "monogpu.yaml"), None), EFFORTS[profile], **more)
 
 
@@ -53,16 +54,16 @@ def protocols(of: BenchRequest) -> dict[str, Protocol]:
     return {name: module.protocol(of) for name, module in EXPERIMENTS.items()}
 
 
-def planned_stands(of: BenchRequest, protocol: Protocol) -> dict[str, Plan]:
+def planned_variants(of: BenchRequest, protocol: Protocol) -> dict[str, Plan]:
     """Each stack's plan, on the same card. Its manifest keeps the rules."""
-    stands = {trial.stand.key: trial.stand.manifest for trial in protocol.trials}
-    for manifest in stands.values():
-        assert not list(rules.broken(manifest))
-    return {key: plan(PlanInput(found, FACTS, of.plan.gpu)) for key, found in stands.items()}
+    variants = {trial.variant.key: trial.variant.manifest for trial in protocol.trials}
+    for manifest in variants.values():
+        assert not list(rules.broken(manifest, ENGINES))
+    return {key: plan(PlanInput(found, FACTS, of.plan.gpu)) for key, found in variants.items()}
 
 
 @st.composite
-def wishes(draw: st.DrawFn) -> BenchRequest:
+def bench_requests(draw: st.DrawFn) -> BenchRequest:
     """Any models of real architectures on any card that holds them, or on the host, with any effort."""
     asked = planning.ask(*draw(planning.models(most=3)), gpu=draw(planning.cards))
     if draw(st.sampled_from([False, False, True])):
