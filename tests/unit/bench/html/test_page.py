@@ -161,7 +161,7 @@ def test_charts_stand_where_their_numbers_are() -> None:
     assert [one.svg for one in shown.memory_figures] == ["memory-of-the-card", "memory-of-each-worker"]
     assert len(by_name["sweep"].figures) == 5 and not by_name["policy"].figures
     assert [[figure.svg for figure in block.figures] for block in blocks("startup")] == [
-        ["startup-cold-caches", "startup-cold-caches-timeline"], ["startup-warm-caches", "startup-warm-caches-timeline"],
+        [f"startup-{name}-caches", f"startup-{name}-caches-timeline"] for name in ("cold", "warm")
     ]  # fmt: skip
     assert [block.several for block in (*blocks("startup"), *blocks("memory-share"))] == [True, True, False]
 
