@@ -13,7 +13,7 @@ from kit.compose.stats import used_cpu, used_memory
 from kit.diagnostics.pattern import Explanation
 from kit.metrics import Load, load
 from kit.output.status import NARROW, lines
-from kit.stack.labels import BYTES, SERVED_NAMES, ROLE, TASK
+from kit.stack.labels import BYTES, ROLE, SERVED_NAMES, TASK
 from kit.status import model as views
 from kit.status.model import ServiceReport, Status
 from kit.units import GIB
