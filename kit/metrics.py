@@ -1,52 +1,18 @@
-"""What a worker's metrics and open connections say of its load. Pure.
+"""A worker's load, from its Prometheus metrics or its open connections. Pure.
 
-What is not understood is left out, and what is not there stays None."""
+What is not understood is left out, and what is not there stays None.
+"""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
 
-_LINE = re.compile(r"([A-Za-z_:][\w:]*)(?:\{(.*)\})?\s+(\S+)(?:\s+-?\d+)?")
+_LINE = re.compile(r"([A-Za-z_:][\w:]*)(?:\{.*\})?\s+(\S+)(?:\s+-?\d+)?")
 _ESTABLISHED = "01"  # a state in /proc/net/tcp
-_LABEL = re.compile(r'([A-Za-z_]\w*)="((?:[^"\\]|\\.)*)"')
-
-
-@dataclass(frozen=True)
-class Sample:
-    """One value of a series."""
-
-    name: str
-    value: float
-    labels: Mapping[str, str] = field(default_factory=dict)
-
-
-def samples(text: str) -> tuple[Sample, ...]:
-    """Every sample whose value is a number."""
-    lines = filter(None, (_LINE.fullmatch(line.strip()) for line in text.splitlines()))
-    found = [Sample(line[1], _number(line[3]), _labels(line[2] or "")) for line in lines]
-    return tuple(each for each in found if not math.isnan(each.value))
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return math.nan
-
-
-def _labels(text: str) -> dict[str, str]:
-    return {
-        name: re.sub(r"\\(.)", lambda m: "\n" if m[1] == "n" else m[1], value) for name, value in _LABEL.findall(text)
-    }
-
-
-def total(found: Iterable[Sample], name: str, **labels: str) -> float | None:
-    """The sum of the series `name` that have these labels; None when there is none."""
-    values = [each.value for each in found if each.name == name and labels.items() <= each.labels.items()]
-    return sum(values) if values else None
 
 
 @dataclass(frozen=True)
@@ -62,29 +28,43 @@ class Load:
     written: int | None = None
 
 
+def series(text: str) -> Mapping[str, list[float]]:
+    """Name -> the values of its series, whatever their labels are; what is no number is left out."""
+    found: dict[str, list[float]] = defaultdict(list)
+    for match in filter(None, (_LINE.fullmatch(line.strip()) for line in text.splitlines())):
+        if not math.isnan(value := _number(match[2])):
+            found[match[1]].append(value)
+    return dict(found)
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
+
+
 def load(text: str, at: float) -> Load:
     """The answer of a vLLM's or a Triton's metrics; of Triton only the waiting requests."""
-    found = samples(text)
+    found = series(text)
 
-    def whole(*names: str) -> int | None:
-        values = [value for name in names if (value := total(found, name)) is not None and 0 <= value < math.inf]
-        return round(values[0]) if values else None
+    def total(*names: str) -> int | None:
+        sums = [sum(found[name]) for name in names if name in found]
+        return round(sums[0]) if sums and 0 <= sums[0] < math.inf else None
 
-    used = [each.value for each in found if each.name == "vllm:kv_cache_usage_perc"]
     return Load(
         at=at,
-        running=whole("vllm:num_requests_running"),
-        waiting=whole("vllm:num_requests_waiting", "nv_inference_pending_request_count"),
-        kv_used=max(used) if used else None,
-        read=whole("vllm:prompt_tokens_total"),
-        written=whole("vllm:generation_tokens_total"),
+        running=total("vllm:num_requests_running"),
+        waiting=total("vllm:num_requests_waiting", "nv_inference_pending_request_count"),
+        kv_used=max(found.get("vllm:kv_cache_usage_perc", ()), default=None),
+        read=total("vllm:prompt_tokens_total"),
+        written=total("vllm:generation_tokens_total"),
     )
 
 
 def connections(text: str, port: int) -> int:
     """How many connections to `port` are open, by /proc/net/tcp and tcp6; without those from the same address, such as
     a health check's inside the container."""
-    rows = (line.split() for line in text.splitlines())
-    open_ones = [(row[1], row[2]) for row in rows if len(row) > 3 and row[3] == _ESTABLISHED]
-    ends = [(*local.split(":"), remote.split(":")[0]) for local, remote in open_ones]
-    return sum(int(local_port, 16) == port and local != remote for local, local_port, remote in ends)
+    rows = [row for row in map(str.split, text.splitlines()) if len(row) > 3 and row[3] == _ESTABLISHED]
+    ends = [(row[1].split(":"), row[2].split(":")) for row in rows]
+    return sum(int(local[1], 16) == port and local[0] != remote[0] for local, remote in ends)

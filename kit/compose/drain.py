@@ -1,8 +1,7 @@
 """Drains workers while `up` works: one that stops is taken out of the routers first, and put back when it serves again.
 
-What sends requests to workers is a traffic gate: SMG's list (drain_smg.py), and HAProxy where it stands in front of the
-router (drain_haproxy.py). While none of them runs, nothing is taken out: a router that Docker Compose starts meanwhile
-finds every name.
+What sends requests to workers is a traffic gate: SMG, and HAProxy where it stands in front of it. While none of them
+runs, nothing is taken out: a router that Docker Compose starts meanwhile finds every name.
 """
 
 from __future__ import annotations
@@ -11,15 +10,13 @@ import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Protocol
 
-from kit.compose import drain_smg, stats
-from kit.compose.drain_haproxy import HaproxyDrain
-from kit.compose.drain_smg import SmgDrain
+from kit.compose import stats, traffic_gates
 from kit.compose.events import Waiting
 from kit.compose.observe import containers
 from kit.compose.observed import ContainerState
 from kit.compose.operation import Operation
+from kit.compose.traffic_gates import HaproxyGate, SmgGate, TrafficGate
 from kit.compose.wait import ExecutionContext
 from kit.files import read_text
 from kit.routers import drain_state, haproxy, smg
@@ -27,31 +24,6 @@ from kit.stack import labels as kit_labels
 
 REREAD = 20.0  # seconds that a router may take to read its list again
 FINISH = 120.0  # seconds that open requests may take
-
-
-class TrafficGate(Protocol):
-    """What sends requests to services. Nothing raises: a gate that does not answer sends no requests."""
-
-    def up_to_date(self) -> bool:
-        """Whether it has read the files that were printed for it."""
-
-    def close(self, out: Collection[str]) -> None:
-        """Sends nothing more to `out`, which is every service that is to be out now."""
-
-    def open(self, service: str, out: Collection[str]) -> None:
-        """Sends to `service` again; `out` are those who stay out."""
-
-    def drained(self, services: Collection[str]) -> bool:
-        """Whether nothing new is sent to them."""
-
-    def idle(self, service: str) -> bool:
-        """Whether everything that was sent to it is answered, as far as this gate knows."""
-
-    def serving(self, services: Collection[str]) -> bool:
-        """Whether requests are sent to them again."""
-
-    def restore(self) -> None:
-        """Puts every service back, those too that an `up` left out when it was killed."""
 
 
 class Traffic:
@@ -127,16 +99,16 @@ def around(context: ExecutionContext, operations: Sequence[Operation]) -> Iterat
 
 def restore(folder: Path) -> None:
     """Completes the router's list where an `up` was killed before it could."""
-    drain_smg.restore(folder / smg.LISTING)
+    traffic_gates.restore(folder / smg.LISTING)
 
 
 def _gates(context: ExecutionContext, folder: Path) -> Iterator[TrafficGate]:
     whole = read_text(folder / smg.LISTING)
     for each in filter(_is_running_router, containers(context.client, context.project.name)):
         if each.service == smg.NAME and whole is not None:
-            yield SmgDrain(context.client, each.id, folder / smg.LISTING, whole)
+            yield SmgGate(context.client, each.id, folder / smg.LISTING, whole)
         if each.service == haproxy.NAME:
-            yield HaproxyDrain(context.client, each.id, haproxy.mark_of(read_text(folder / haproxy.CONFIG) or ""))
+            yield HaproxyGate(context.client, each.id, haproxy.mark_of(read_text(folder / haproxy.CONFIG) or ""))
 
 
 def _is_running_router(one: ContainerState) -> bool:

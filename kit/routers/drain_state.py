@@ -11,7 +11,6 @@ import csv
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlsplit
 
 from pydantic import BaseModel
 
@@ -50,7 +49,7 @@ def is_part(text: str, of: str) -> bool:
 
 def belongs(url: str, services: Collection[str]) -> bool:
     """Whether an address is one of these services': its own, or one of its adapters' (`code.chat`)."""
-    host = urlsplit(url).hostname or ""
+    host = url.rpartition("//")[2].partition("/")[0].partition(":")[0].lower()
     return any(host == service.lower() or host.endswith(f".{service.lower()}") for service in services)
 
 

@@ -163,18 +163,17 @@ def judge_classes(answer: dict[str, Any]) -> Verdict:
 
 def judge_unknown(status: int, body: bytes) -> Verdict:
     """An undeclared name must be 404: anything else means that some model answers for others."""
-    if status == 404:
-        return Verdict(True, "404")
-    refused = refusal(status, body)
-    return replace(refused, detail=f"{refused.detail}, instead of 404")
+    return _refused((404,), "instead of 404", status, body)
 
 
 def judge_locked(status: int, body: bytes) -> Verdict:
     """Without the key nothing may be answered."""
-    if status in (401, 403):
-        return Verdict(True, str(status))
-    refused = refusal(status, body)
-    return replace(refused, detail=f"{refused.detail}, without the key")
+    return _refused((401, 403), "without the key", status, body)
+
+
+def _refused(right: Collection[int], wrong: str, status: int, body: bytes) -> Verdict:
+    found = refusal(status, body)
+    return Verdict(True, str(status)) if status in right else replace(found, detail=f"{found.detail}, {wrong}")
 
 
 def judge_models(names: Collection[str], status: int, body: bytes) -> Verdict:

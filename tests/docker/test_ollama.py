@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from uuid import uuid4
 
 import openai
@@ -11,7 +13,7 @@ import pytest
 
 from kit.compose import up
 from tests.fakes.cardengine import REAL
-from tests.support.walks import Walk, free_port
+from tests.support.walks import Walk, ended, free_port, soon
 
 pytestmark = pytest.mark.docker
 
@@ -22,6 +24,7 @@ gpu: {{device: none, memory: 4GiB}}
 router: {{image: monogpu/smg:1.13.0, haproxy_image: monogpu/haproxy:3.2, port: {port}}}
 models:
 """
+CHANGED = "env: {OLLAMA_DEBUG: '1'}"
 MODELS = (
     MODEL.format("chat", "source: 'qwen2.5:0.5b', context: 2k"),
     MODEL.format("vectors", "source: 'all-minilm:22m', task: embed"),
@@ -77,3 +80,36 @@ def test_the_door_says_when_ollama_is_gone_and_when_it_is_back(running: Walk, as
         )
     assert raised.value.status_code in (500, 502, 503)
     running.kit("up").good()
+
+
+def test_up_waits_for_ollamas_open_requests_before_it_replaces_it(running: Walk, asked: openai.OpenAI) -> None:
+    """Ollama does not count its requests; its connections do. The pretend one drops what is open when it ends."""
+
+    def ask(seconds: int) -> float:
+        prompt = [{"role": "user", "content": f"wait {seconds} s"}]
+        answer = asked.with_options(max_retries=0).chat.completions.create(model="chat", messages=prompt)  # type: ignore[call-overload]
+        assert answer.choices[0].message.content
+        return time.time()
+
+    before = running.containers()["ollama"].id
+    manifest = running.folder / "monogpu.yaml"
+    manifest.write_text(manifest.read_text().replace("requests: 4,", f"requests: 4, {CHANGED},"))
+    with ThreadPoolExecutor(3) as pool:
+        answers = [pool.submit(ask, seconds) for seconds in (40, 42, 44)]
+        soon(lambda: open_requests(running) == 3)
+        up = running.begin("up")
+        soon(lambda: '"chat.ollama"' not in (running.folder / "smg" / "workers.json").read_text())
+        assert open_requests(running) == 3, "none was open any more when the router drained it"
+        answered = max(answer.result() for answer in answers)
+    ended(up).good()
+    now = running.containers()["ollama"]
+    assert now.id != before
+    assert now.started and now.started.timestamp() >= answered - 1
+    assert open_requests(running) == 0
+    assert ask(0)
+
+
+def open_requests(at: Walk) -> int:
+    found = {one["service"]: one for one in at.kit("status", "--json").json["services"]}
+    count: int = found["ollama"]["running"]
+    return count

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kit.metrics import Sample, samples, total
+from kit.metrics import Load, connections, load, series
 
 TEXT = """
 # HELP vllm:num_requests_running Number of requests in model execution batches.
@@ -20,30 +20,49 @@ word text
 
 
 def test_every_number_is_a_sample() -> None:
-    assert samples(TEXT) == (
-        Sample("vllm:num_requests_running", 2.0, {"engine": "0", "model_name": "chat"}),
-        Sample("vllm:num_requests_running", 3.0, {"engine": "1", "model_name": "chat"}),
-        Sample("up", 1.0),
-        Sample("odd", 1000.0, {"path": 'C:\\x "y" {z}, a=\nb'}),
-        Sample("inf", float("inf")),
-    )
+    assert series(TEXT) == {
+        "vllm:num_requests_running": [2.0, 3.0],
+        "up": [1.0],
+        "odd": [1000.0],
+        "inf": [float("inf")],
+    }
 
 
-def test_series_are_summed_by_their_labels() -> None:
-    found = samples(TEXT)
-    assert total(found, "vllm:num_requests_running") == 5
-    assert total(found, "vllm:num_requests_running", engine="1") == 3
+def test_series_are_summed_whatever_their_labels() -> None:
+    assert load(TEXT, 1.0) == Load(1.0, running=5)
 
 
 def test_what_is_not_there_stays_unknown() -> None:
-    assert total(samples(TEXT), "vllm:num_requests_waiting") is None
-    assert total(samples(TEXT), "up", engine="0") is None
-    assert samples("") == ()
+    assert load("up 1\n", 1.0) == load("", 1.0) == Load(1.0)
+    assert series("") == {}
+
+
+def test_triton_tells_the_requests_that_wait() -> None:
+    text = 'nv_inference_pending_request_count{model="a"} 1\nnv_inference_pending_request_count{model="b"} 2\n'
+    assert load(text, 1.0) == Load(1.0, waiting=3)
+
+
+TCP = """\
+  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
+   0: 00000000:2CAA 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 1 1
+   1: 0300A8C0:2CAA 0400A8C0:C001 01 00000000:00000000 00:00000000 00000000     0        0 2 1
+   2: 0300A8C0:2CAA 0400A8C0:C002 06 00000000:00000000 03:00000000 00000000     0        0 0 3
+   3: 0100007F:2CAA 0100007F:C003 01 00000000:00000000 00:00000000 00000000     0        0 3 1
+   4: 0300A8C0:C004 0400A8C0:2CAA 01 00000000:00000000 00:00000000 00000000     0        0 4 1
+  sl  local_address                         remote_address                        st tx_queue rx_queue
+   0: 0000000000000000FFFF00000300A8C0:2CAA 0000000000000000FFFF00000400A8C0:C005 01 00000000:00000000
+   1: 0000000000000000FFFF00000100007F:2CAA 0000000000000000FFFF00000100007F:C006 01 00000000:00000000
+"""
+
+
+def test_open_connections_to_a_port_are_counted_and_a_health_checks_are_not() -> None:
+    assert connections(TCP, 11434) == 2
+    assert connections(TCP, 8000) == connections("", 11434) == 0
 
 
 @given(st.text() | st.text(alphabet='a{}="\\ ,1.eE+-\n#'))
 def test_any_text_is_read(text: str) -> None:
-    assert all(each.value == each.value for each in samples(text))
+    assert all(value == value for values in series(text).values() for value in values)
 
 
 NAMES = st.from_regex(r"[a-z_:][a-z0-9_:]{0,8}", fullmatch=True)
@@ -62,4 +81,4 @@ LINE_BREAKS = "\v\f\x1c\x1d\x1e\x85\u2028\u2029\r"
 @given(NAMES, LABELS, st.floats(allow_nan=False))
 def test_what_an_exporter_prints_comes_back(name: str, labels: dict[str, str], value: float) -> None:
     plain = {key: "".join(c for c in text if c not in LINE_BREAKS) for key, text in labels.items()}
-    assert samples(_printed(name, plain, value)) == (Sample(name, value, plain),)
+    assert series(_printed(name, plain, value)) == {name: [value]}

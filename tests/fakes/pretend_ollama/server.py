@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -44,6 +45,9 @@ def prompt_of(body: dict[str, Any]) -> str:
 
 
 def said(made: Made, body: dict[str, Any]) -> list[str]:
+    """A prompt with "wait 3 s" in it is answered after that time."""
+    if slow := re.search(r"wait (\d+) s", prompt_of(body)):
+        time.sleep(int(slow.group(1)))
     most = body.get("max_tokens") or body.get("options", {}).get("num_predict") or 16
     return answers.words(made, prompt_of(body), int(most))
 
