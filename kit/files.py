@@ -54,9 +54,15 @@ def versioned_json(adapter: TypeAdapter[T], value: T, *, indent: int = 1, exclud
 
 
 def parse_versioned(
-    adapter: TypeAdapter[T], text: str, file: str, needed: str = "", error: type[KitError] = KitError
+    adapter: TypeAdapter[T],
+    text: str,
+    file: str,
+    needed: str = "",
+    error: type[KitError] = KitError,
+    strict: bool = True,
 ) -> T:
-    """The value that `versioned_json` wrote. Unknown keys are ignored, and so is a missing version.
+    """The value that `versioned_json` wrote. Unknown keys are ignored, and so is a missing version; where it is not
+    `strict`, a number may also be written as text.
 
     Raises `error` with everything that is wrong, each at its place in `file`; `needed` says what to do about it."""
     try:
@@ -73,7 +79,7 @@ def parse_versioned(
         what = f"its version is {json.dumps(version)}, and this monogpu-kit reads {VERSION}"
         raise error(Problem(what, needed, path=("version",), mark=_place(file, text, ("version",))))
     try:
-        return adapter.validate_json(json.dumps(data), strict=True)
+        return adapter.validate_json(json.dumps(data), strict=strict)
     except ValidationError as reason:
         raise error(_problem(one, data, text, file, needed) for one in reason.errors(include_url=False)) from None
 

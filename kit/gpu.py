@@ -5,12 +5,13 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from dataclasses import asdict, dataclass, replace
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, TypeAdapter
 
 from kit.errors import KitError
+from kit.files import parse_versioned, versioned_json
 from kit.units import MIB, parse_bytes
 
 SMALLEST = 256 * MIB  # below it, a unit was forgotten
@@ -29,21 +30,27 @@ class Process:
 class Gpu:
     """A card (kind cuda) or the host's own memory (kind host, when the manifest says `gpu.device: none`).
 
-    `assumed` names what nobody measured, in words for the bill; `origin` says where the rest comes from; `limit_bytes`
+    `assumed` names what was not measured, as the bill shows it; `origin` says where the rest comes from; `limit_bytes`
     is gpu.memory on a card that is larger: the rest is left alone."""
 
     name: str
-    total_bytes: int
+    total_bytes: Annotated[int, Field(gt=0)]
     free_bytes: int
     uuid: str | None = None
     index: int = 0
-    compute_capability: str | None = None
+    compute_capability: Annotated[str | None, Field(coerce_numbers_to_str=True)] = None
     driver: str | None = None
     processes: tuple[Process, ...] = ()
     assumed: tuple[str, ...] = ()
     kind: Literal["cuda", "host"] = "cuda"
     origin: str = ""
     limit_bytes: int | None = None
+
+
+# A gpu.json written by hand may leave out what is free.
+_RECORDED: TypeAdapter[Gpu] = TypeAdapter(
+    Annotated[Gpu, BeforeValidator(lambda data: {"free_bytes": data.get("total_bytes"), **data})]
+)
 
 
 class GpuError(KitError):
@@ -53,13 +60,13 @@ class GpuError(KitError):
 
 
 def from_size(text: str, origin: str = "given as a size") -> Gpu:
-    """A card of a bare size, such as 16GiB. What a size leaves unknown is assumed as for a consumer card."""
+    """A card of a bare size, such as 16GiB. The rest is assumed as for a consumer card."""
     try:
         total = parse_bytes(text)
     except ValueError as error:
-        raise GpuError(f"'{text}' is no card; needed: {error}, or the path of a recorded gpu.json") from None
+        raise GpuError(f"'{text}' is not a card; needed: {error}, or the path of a recorded gpu.json") from None
     if total < SMALLEST:
-        raise GpuError(f"'{text}' is {total} bytes, and no card is so small; did you mean {text}GiB, or a gpu.json?")
+        raise GpuError(f"'{text}' is {total} bytes, less than any card has; did you mean {text}GiB, or a gpu.json?")
     assumed = ("compute capability and context as for a consumer card",)
     return Gpu(f"a card of {text}", total, total, assumed=assumed, origin=origin)
 
@@ -70,50 +77,22 @@ def host(total: int, available: int, origin: str) -> Gpu:
 
 
 def to_json(gpu: Gpu) -> dict[str, Any]:
-    """The recorded form, as in gpu.json."""
+    """What is recorded of a card: all but what was assumed and what the manifest says."""
     data = asdict(gpu)
-    for left_out in ("assumed", "kind", "origin", "limit_bytes"):
-        del data[left_out]
-    return data
+    return {name: value for name, value in data.items() if name not in ("assumed", "kind", "origin", "limit_bytes")}
+
+
+def record(gpu: Gpu) -> str:
+    """The text of a gpu.json."""
+    return versioned_json(TypeAdapter(dict[str, Any]), to_json(gpu), indent=2)
 
 
 def from_json(text: str, origin: str) -> Gpu:
-    """A recorded card. Raises GpuError that names what is missing."""
-    try:
-        data = json.loads(text)
-    except ValueError as error:
-        raise GpuError(f"{origin}: not JSON ({error}); `monogpu-kit gpu -o gpu.json` records a card") from None
-    if not isinstance(data, Mapping):
-        raise GpuError(f"{origin}: a recorded card is one JSON object with name, total_bytes and free_bytes")
-    missing = [key for key in ("name", "total_bytes") if key not in data]
-    if missing:
-        raise GpuError(
-            f"{origin}: {' and '.join(missing)} missing; a recorded card needs name, total_bytes and free_bytes"
-        )
-    try:
-        return _card(data, origin)
-    except (TypeError, ValueError, KeyError) as error:
-        raise GpuError(f"{origin}: not a recorded card ({error})") from None
-
-
-def _card(data: Mapping[str, Any], origin: str) -> Gpu:
-    total = int(data["total_bytes"])
-    if total <= 0:
-        raise ValueError("total_bytes must be more than 0")
-    processes = tuple(Process(int(p["pid"]), str(p["name"]), int(p["bytes"])) for p in data.get("processes") or ())
-    capability = data.get("compute_capability")
-    return Gpu(
-        name=str(data["name"]),
-        total_bytes=total,
-        free_bytes=int(data.get("free_bytes", total)),
-        uuid=data.get("uuid"),
-        index=int(data.get("index") or 0),
-        compute_capability=str(capability) if capability else None,
-        driver=data.get("driver"),
-        processes=processes,
-        assumed=() if capability else ("compute capability as for a consumer card",),
-        origin=origin,
-    )
+    """The card in a gpu.json. Raises GpuError."""
+    needed = "`monogpu-kit gpu -o gpu.json` records a card"
+    gpu = parse_versioned(_RECORDED, text, origin, needed, GpuError, strict=False)
+    assumed = () if gpu.compute_capability else ("compute capability as for a consumer card",)
+    return replace(gpu, assumed=assumed, origin=origin)
 
 
 def ask_driver(device: str, nvml: Any = None) -> Gpu:
@@ -126,8 +105,8 @@ def ask_driver(device: str, nvml: Any = None) -> Gpu:
         nvml.nvmlInit()
     except nvml.NVMLError as error:
         raise GpuError(
-            f"no NVIDIA driver answers here ({error}); needed: a card, or plan for one with --gpu 16GiB or a recorded "
-            "gpu.json, or serve on the CPU with gpu.device: none"
+            f"no NVIDIA driver on this machine ({error}); plan for a card with --gpu 16GiB or a recorded gpu.json, "
+            "or serve on the CPU with gpu.device: none"
         ) from None
     try:
         return _ask(device, nvml)
@@ -140,7 +119,7 @@ def ask_driver(device: str, nvml: Any = None) -> Gpu:
 
 
 def compute_mode(device: str, nvml: Any = None) -> str | None:
-    """Who may use the card at once: default, exclusive_process or prohibited; None when the driver does not say."""
+    """default, exclusive_process or prohibited; None when the driver does not say."""
     if nvml is None:
         import pynvml as nvml
     names = {0: "default", 1: "exclusive_process", 2: "prohibited", 3: "exclusive_process"}
@@ -177,8 +156,8 @@ def _ask(device: str, nvml: Any) -> Gpu:
 
 
 def _memory(handle: Any, nvml: Any) -> tuple[int, int]:
-    """(what programs may use, what is free). The driver keeps some memory for itself, which CUDA never shows: NVML's
-    second structure names it; the first counts it as used."""
+    """(usable bytes, free bytes). The driver reserves some memory, which CUDA never shows: NVML's second structure
+    names it; the first counts it as used."""
     try:
         memory = nvml.nvmlDeviceGetMemoryInfo(handle, version=nvml.nvmlMemory_v2)
         return int(memory.total) - int(memory.reserved), int(memory.free)

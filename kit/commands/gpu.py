@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kit.gpu import ask_driver, to_json
-from kit.output.console import Output, json_text
+from kit.gpu import ask_driver, record
+from kit.output.console import Output
 
 
 def run(output: Output, device: str, out: Path | None) -> int:
-    output.save(json_text(to_json(ask_driver(device))), out)
+    output.save(record(ask_driver(device)), out)
     return 0

@@ -1,7 +1,7 @@
-"""How a model remembers, from its config.json: KV cache of full, sliding and latent attention, or a state. Pure.
+"""The KV cache layout of a model, from its config.json: full, sliding and latent attention, or a state. Pure.
 
-Theory. Each layer is of one kind; equal layers are counted. What vLLM keeps a token or a request follows from the kind
-alone. A kind whose state cannot be computed here is refused with its name: a plan without it would not come true.
+Theory. Each layer is of one kind; equal layers are counted. The kind alone determines what vLLM keeps for a token or a
+request. A kind whose state cannot be computed here is refused by name: a plan without it would be wrong.
 Sources: vLLM v1/kv_cache_interface.py (pages), model_executor/layers/mamba/mamba_utils.py (states),
 engine/arg_utils.py (which layers slide), model_executor/layers/rotary_embedding (tables).
 """
@@ -13,15 +13,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from kit.facts.config_json import Config, mapping, scaling, scaling_kind, unusable
+from kit.facts.config_fields import mapping, unusable
+from kit.facts.config_json import Config, scaling, scaling_kind
 
-# Encoders see their whole input at once and keep nothing.
+# Encoders see their whole input at once and have no KV cache.
 ENCODERS = {
     "albert", "bert", "camembert", "deberta", "deberta-v2", "distilbert", "electra", "eurobert", "gte", "modernbert",
     "mpnet", "new", "nomic_bert", "roberta", "xlm-roberta", "xlm-roberta-xl",
 }  # fmt: skip
 
-# Fields that only a model has whose memory is none of the kinds below.
+# Fields of models whose cache is none of the kinds below.
 STRANGE = {
     "attention_chunk_size": "chunked attention",
     "attn_layer_period": "Mamba layers between its attention",
@@ -36,13 +37,13 @@ STRANGE = {
     "state_size": "Mamba layers",
 }
 
-WORDS = {"full_attention": "full", "attention": "full", "sliding_attention": "sliding"}
+KINDS = {"full_attention": "full", "attention": "full", "sliding_attention": "sliding"}
 
 
 @dataclass(frozen=True)
 class Attention:
-    """How `layers` layers remember. full and sliding: `kv_heads` x (`head_dim_k` + `head_dim_v`) a token; sliding
-    forgets beyond `window` tokens; mla: one latent of `head_dim_k` (kv_lora_rank + qk_rope_head_dim), no v; linear: a
+    """The cache of `layers` layers. full and sliding: `kv_heads` x (`head_dim_k` + `head_dim_v`) a token; sliding
+    keeps `window` tokens; mla: one latent of `head_dim_k` (kv_lora_rank + qk_rope_head_dim), no v; linear: a
     state of `state_bytes` a request in each layer, whatever its length. A full group has a `window` when the model
     declares one that is never shorter than its longest context."""
 
@@ -57,7 +58,7 @@ class Attention:
 
 def attention(c: Config) -> tuple[Attention, ...]:
     """The groups of equal layers, in the order they first occur; () for an encoder. Raises ModelFilesError for a kind
-    of memory that the kit cannot size."""
+    that the kit cannot size."""
     if encoder(c):
         return ()
     _refuse_strange(c)
@@ -68,7 +69,7 @@ def attention(c: Config) -> tuple[Attention, ...]:
 
 
 def encoder(c: Config) -> bool:
-    """Whether every token sees all others, so that nothing is kept between steps."""
+    """Whether every token attends to all others, so that nothing is cached."""
     return (
         c.model_type in ENCODERS
         or not c.flag("is_causal", True)
@@ -82,10 +83,10 @@ def window(c: Config) -> int | None:
 
 
 def layer_kinds(c: Config) -> list[str]:
-    """The kind of every layer: full, sliding, or the file's own word for another."""
+    """The kind of every layer: full, sliding, or the file's own name for another."""
     listed = c.strings("layer_types") or c.strings("layers_block_type")
     if listed:
-        return [WORDS.get(word, word) for word in listed]
+        return [KINDS.get(kind, kind) for kind in listed]
     every = c.number("full_attention_interval", 0)
     if every:
         return ["linear_attention" if (i + 1) % every else "full" for i in range(c.layers)]
@@ -111,9 +112,7 @@ def _one(c: Config, kind: str) -> Attention:
     if kind in STATES:
         return Attention("linear", 1, state_bytes=STATES[kind](c))
     if kind not in ("full", "sliding"):
-        raise unusable(
-            c.source, f"{c.architecture} has layers of kind {kind!r}", "the kit does not know what they keep in memory"
-        )
+        raise unusable(c.source, f"{c.architecture} has layers of kind {kind!r}", "the kit cannot size their cache")
     if "kv_lora_rank" in c.fields:
         return Attention("mla", 1, 1, c.number("kv_lora_rank") + c.number("qk_rope_head_dim"))
     span = window(c) if kind == "sliding" else None
@@ -169,7 +168,7 @@ STATES = {"linear_attention": _linear, "mamba": _mamba2, "conv": _short_conv}
 
 
 def rotary_dim(c: Config) -> int:
-    """How much of a head is turned by RoPE; 0 with learnt positions."""
+    """How many dimensions of a head RoPE rotates; 0 with learnt positions."""
     if c.fields.get("position_embedding_type") in ("absolute", "nope", "alibi") or c.flag("alibi"):
         return 0
     if "kv_lora_rank" in c.fields:

@@ -10,36 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from kit.errors import ModelFilesError, Problem
-from kit.facts.defaults import DEFAULTS
-
-ALIASES = {
-    "hidden_size": ("n_embd", "d_model"),
-    "num_hidden_layers": ("n_layer", "n_layers", "num_layers"),
-    "num_attention_heads": ("n_head", "n_heads"),
-    "num_key_value_heads": ("num_kv_heads", "n_head_kv", "multi_query_group_num"),
-    "intermediate_size": ("ffn_dim", "n_inner", "ffn_hidden_size", "block_ff_dim"),
-    "num_experts": ("num_local_experts",),
-    "num_local_experts": ("num_experts",),
-    "max_position_embeddings": ("n_positions", "max_seq_len", "seq_length", "max_sequence_length", "model_max_length"),
-}
+from kit.facts.config_fields import DEFAULTS, first_of, mapping, number, unusable
+from kit.facts.quantization import Quantization, quantization
 
 # Positions of these start behind the padding token, so the last `pad_token_id + 1` of them cannot be used.
 OFFSET_POSITIONS = {"roberta", "xlm-roberta", "camembert"}
 # RoPE scalings whose max_position_embeddings is the scaled length already (vLLM config/model.py).
 SCALED_ALREADY = {"default", "su", "longrope", "llama3", "yarn", "deepseek_yarn", "proportional"}
-
-
-@dataclass(frozen=True)
-class Quantization:
-    """`method` as vLLM names it; `bits` and `group` of the weights; `keep` are the modules left as they were."""
-
-    method: str
-    bits: int = 0
-    group: int = 0
-    keep: tuple[str, ...] = ()
-    block: tuple[int, ...] = ()
-    ordered: bool = False
 
 
 @dataclass(frozen=True)
@@ -118,36 +95,11 @@ def parse(source: str, raw: Mapping[str, object], max_seq_length: int | None = N
         positions=positions,
         max_position=max_seq_length or _longest(source, model_type, fields, positions),
         dtype=_dtype(raw, nested),
-        tied=bool(_first("tie_word_embeddings", nested, raw, fields)),
-        quantization=_quantization(source, raw, nested),
+        tied=bool(first_of("tie_word_embeddings", nested, raw, fields)),
+        quantization=quantization(source, raw, nested),
         fields=fields,
         outer=raw,
     )
-
-
-def unusable(source: str, what: str, needed: str = "", hint: str = "") -> ModelFilesError:
-    """The error of this stage, naming the model first."""
-    return ModelFilesError(Problem(f"{source}: {what}", needed, hint))
-
-
-def mapping(value: object) -> Mapping[str, object]:
-    """`value` when it is an object, else {}."""
-    return value if isinstance(value, Mapping) else {}
-
-
-def number(source: str, fields: Mapping[str, object], name: str, default: int | None = None) -> int:
-    """A whole, non-negative number from `fields`, by its name or an alias."""
-    value = next((fields[key] for key in (name, *ALIASES.get(name, ())) if fields.get(key) is not None), default)
-    if value is None:
-        raise unusable(
-            source, f"config.json has no {name}", "it does not describe a model that the kit knows how to size"
-        )
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    least = 1 if name == "num_attention_heads" else 0
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise unusable(source, f"config.json says {name}: {value!r}", f"a whole number, {least} or more")
-    return value
 
 
 def scaling(fields: Mapping[str, object]) -> Mapping[str, object]:
@@ -187,35 +139,3 @@ def _dtype(raw: Mapping[str, object], nested: Mapping[str, object]) -> str | Non
     value = next((part[key] for part in (raw, nested) for key in ("dtype", "torch_dtype") if part.get(key)), None)
     name = str(value).removeprefix("torch.")
     return None if value is None or name == "auto" else {"half": "float16", "float": "float32"}.get(name, name)
-
-
-def _first(name: str, *places: Mapping[str, object]) -> object:
-    return next((place[name] for place in places if place.get(name) is not None), None)
-
-
-def _quantization(source: str, raw: Mapping[str, object], nested: Mapping[str, object]) -> Quantization | None:
-    found = mapping(_first("quantization_config", raw, nested) or _first("compression_config", raw, nested))
-    if not found:
-        return None
-    keep = found.get("modules_to_not_convert") or found.get("ignored_layers") or found.get("ignore")
-    block = found.get("weight_block_size")
-    return Quantization(
-        method=_method(found),
-        bits=number(source, found, "bits", number(source, found, "w_bit", 0)),
-        group=number(source, found, "group_size", number(source, found, "q_group_size", 0))
-        if found.get("group_size") != -1
-        else 0,
-        keep=tuple(str(item) for item in keep) if isinstance(keep, list) else (),
-        block=tuple(block) if isinstance(block, list) else (),
-        ordered=bool(found.get("desc_act")),
-    )
-
-
-def _method(found: Mapping[str, object]) -> str:
-    """quant_method, or what ModelOpt's own file (hf_quant_config.json) means by quant_algo."""
-    algorithm = str(mapping(found.get("quantization")).get("quant_algo") or found.get("quant_algo") or "").upper()
-    if algorithm.startswith("NVFP4"):
-        return "modelopt_fp4"
-    if algorithm and mapping(found.get("producer")).get("name") == "modelopt":
-        return "modelopt"
-    return str(found.get("quant_method") or "unknown").lower().replace("_tensors", "-tensors")

@@ -1,4 +1,4 @@
-"""What a model's own files say: config.json and the headers of its safetensors. Pure; `hub.py` reads the files.
+"""The facts of a model: its config.json and the headers of its safetensors. Pure; `hub.py` reads the files.
 
 Tensors are kept grouped: the layer number in a name becomes `*`, equal tensors are counted. So the facts of a 7B model
 are a dozen lines that a person can read in a recorded facts.json, and still exact to the byte.
@@ -6,15 +6,14 @@ are a dozen lines that a person can read in a recorded facts.json, and still exa
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import dataclass
 from math import prod
-from typing import Any, TypeVar, cast
 
 from kit.errors import ModelFilesError
 from kit.facts.attention import Attention, attention, rope_elements, rotary_dim
-from kit.facts.config_json import Config, parse, unusable
+from kit.facts.config_fields import unusable
+from kit.facts.config_json import Config, parse
 from kit.facts.families.decoders import FAMILIES
 from kit.facts.lora_adapter import AdapterFacts, adapter_from_config
 from kit.facts.quantization import stored
@@ -22,10 +21,8 @@ from kit.facts.tensors import DTYPE_BYTES, STORED, Header, Tensor, common_dtype,
 
 __all__ = [
     "DTYPE_BYTES", "AdapterFacts", "Attention", "Facts", "Header", "Tensor", "adapter_from_config", "from_config",
-    "from_json", "kv_bytes_per_token", "served_dtype", "to_json",
+    "kv_bytes_per_token", "served_dtype",
 ]  # fmt: skip
-
-T = TypeVar("T")
 
 # Architectures that overflow in float16, so that vLLM refuses it (config/model.py, _FLOAT16_NOT_SUPPORTED_MODELS).
 NO_FLOAT16 = ("Gemma2", "Gemma3", "Glm4")
@@ -87,8 +84,8 @@ def from_config(
     """config.json, and the headers of all weight files where there are weights -> Facts.
 
     `headers` maps a tensor's name to (dtype, shape). `max_seq_length` is that of sentence_bert_config.json. With
-    headers the tensors of any architecture are exact; without, they are counted for the families of families.py.
-    Raises ModelFilesError for a config.json that lacks what is needed, or an architecture nobody counted."""
+    headers the tensors of any architecture are exact; without, they are counted for the families of families/.
+    Raises ModelFilesError for a config.json that lacks what is needed, or an architecture that is not counted."""
     c = parse(source, config, max_seq_length)
     kept_in = c.dtype or common_dtype(headers or {}) or "float32"
     experts = c.number("num_experts_per_tok", c.number("top_k_experts", c.number("moe_topk", 0)))
@@ -149,83 +146,8 @@ def kv_bytes_per_token(facts: Facts, kv_dtype_bytes: int = 2) -> int:
     return per_element * kv_dtype_bytes
 
 
-def to_json(facts: Facts | AdapterFacts) -> dict[str, Any]:
-    """What a facts.json keeps; defaults are left out. `from_json` gives back an equal value."""
-    return _said(facts)
-
-
-def from_json(data: object) -> Facts | AdapterFacts:
-    """The value that `to_json` wrote. Raises ModelFilesError that names the word that is wrong."""
-    if not isinstance(data, Mapping):
-        raise ModelFilesError("not an object with a model's facts")
-    return _built(AdapterFacts, data) if "rank" in data else _built(Facts, data)
-
-
-def _built(kind: type[T], data: Mapping[str, object]) -> T:
-    known = {field.name: field for field in fields(cast("Any", kind))}
-    unknown = [name for name in data if name not in known]
-    missing = [name for name, field in known.items() if field.default is MISSING and name not in data]
-    if unknown or missing:
-        raise ModelFilesError(f"unknown word {unknown[0]!r}" if unknown else f"{missing[0]!r} is missing")
-    values = {name: _value(name, str(known[name].type), value) for name, value in data.items()}
-    return kind(**values)
-
-
-def _said(value: Any) -> dict[str, Any]:
-    """A dataclass as an object of what differs from its defaults."""
-    return {
-        field.name: _plain(getattr(value, field.name))
-        for field in fields(value)
-        if field.default is MISSING or getattr(value, field.name) != field.default
-    }
-
-
-def _plain(value: object) -> object:
-    if isinstance(value, Tensor):
-        return f"{value.count} x {value.dtype}{list(value.shape)} {value.name}"
-    if isinstance(value, Attention):
-        return _said(value)
-    return [_plain(item) for item in value] if isinstance(value, tuple) else value
-
-
-def _value(name: str, wanted: str, value: object) -> object:
-    """`value` as the field's annotation wants it."""
-    if wanted.startswith("tuple["):
-        if not isinstance(value, list):
-            raise ModelFilesError(f"{name}: a list is needed")
-        return tuple(_item(name, wanted, item) for item in value)
-    known = {"str": str, "int": int, "bool": bool, "None": type(None)}
-    kinds = [known[word] for word in wanted.split(" | ") if word in known]
-    words = re.findall(r"\w+", wanted.removeprefix("Literal"))
-    if wanted.startswith("Literal[") and value not in words:
-        raise ModelFilesError(f"{name}: {value!r} is none of {', '.join(words)}")
-    if kinds and type(value) not in kinds:
-        raise ModelFilesError(f"{name}: {value!r} is no {wanted.removesuffix(' | None')}")
-    return value
-
-
-def _item(name: str, wanted: str, item: object) -> object:
-    if "Attention" in wanted and isinstance(item, Mapping):
-        return _built(Attention, item)
-    if "Tensor" in wanted and isinstance(item, str):
-        return _tensor(item)
-    if "str" in wanted and isinstance(item, str):
-        return item
-    raise ModelFilesError(f"{name}: {item!r} is not what belongs there")
-
-
-def _tensor(text: str) -> Tensor:
-    match = re.fullmatch(r"(\d+) x (\w+)\[([\d, ]*)\] (.*)", text, re.DOTALL)
-    if not match or match.group(2) not in DTYPE_BYTES:
-        raise ModelFilesError(
-            f"tensors: {text!r} is not like '24 x BF16[896, 896] model.layers.*.self_attn.q_proj.weight'"
-        )
-    shape = tuple(int(part) for part in match.group(3).split(",") if part.strip())
-    return Tensor(match.group(4), match.group(2), shape, int(match.group(1)))
-
-
 def _unpacked(c: Config) -> int:
-    """Parameters of a quantised model by its family's count; 0 when nothing is packed or nobody counted the family."""
+    """Parameters of a quantised model by its family's count; 0 when nothing is packed or the family is not counted."""
     family = FAMILIES.get(c.architecture)
     if c.quantization is None or family is None:
         return 0

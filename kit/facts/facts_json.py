@@ -1,15 +1,38 @@
-"""facts.json beside a manifest: {source text: facts}, so that a plan needs neither network nor weights."""
+"""facts.json beside a manifest, so that a plan needs neither network nor weights.
+
+    {"version": 1,
+     "Qwen/Qwen3-8B": {"source": "Qwen/Qwen3-8B", ..., "tensors": ["36 x BF16[4096, 4096] model.layers.*...", ...]},
+     "./adapters/code": {"source": "./adapters/code", ..., "rank": 32}}
+
+The keys are the sources in the manifest. Defaults are left out, and equal tensors are one line of text.
+"""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Annotated
 
-from kit.errors import Mark, ModelFilesError, Problem
-from kit.facts.facts import AdapterFacts, Facts, from_json, to_json
+from pydantic import Discriminator, Tag, TypeAdapter
+
+from kit.errors import ModelFilesError
+from kit.facts.facts import AdapterFacts, Facts
+from kit.files import parse_versioned, read_text, versioned_json
 
 AGAIN = "record the facts again, or remove the file"
+
+
+def _kind(entry: object) -> str:
+    """An adapter has a rank, a model has none."""
+    has_rank = "rank" in entry if isinstance(entry, dict) else isinstance(entry, AdapterFacts)
+    return "adapter" if has_rank else "model"
+
+
+_ENTRY = Annotated[
+    Annotated[Facts, Tag("model")] | Annotated[AdapterFacts, Tag("adapter")],
+    Discriminator(_kind),
+]
+_FILE: TypeAdapter[dict[str, Facts | AdapterFacts]] = TypeAdapter(dict[str, _ENTRY])
 
 
 def read_recorded(path: Path) -> dict[str, Facts]:
@@ -23,44 +46,16 @@ def read_recorded_adapters(path: Path) -> dict[str, AdapterFacts]:
 
 
 def record(models: Mapping[str, Facts], adapters: Mapping[str, AdapterFacts] | None = None) -> str:
-    """The text of a facts.json: sorted by source, a line for each kind of tensor."""
-    entries = {source: to_json(facts) for source, facts in models.items()}
-    entries |= {source: to_json(facts) for source, facts in (adapters or {}).items()}
-    return json.dumps(dict(sorted(entries.items())), indent=1, ensure_ascii=False) + "\n"
+    """The text of a facts.json, sorted by source."""
+    entries: dict[str, Facts | AdapterFacts] = {**models, **(adapters or {})}
+    return versioned_json(_FILE, dict(sorted(entries.items())), exclude_defaults=True)
+
+
+def parse(text: str, file: str) -> dict[str, Facts | AdapterFacts]:
+    """The facts that `record` wrote. Raises ModelFilesError."""
+    return parse_versioned(_FILE, text, file, AGAIN, ModelFilesError)
 
 
 def _read(path: Path) -> dict[str, Facts | AdapterFacts]:
-    try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        return {}
-    except (OSError, UnicodeDecodeError) as error:
-        raise ModelFilesError(Problem(f"{path} cannot be read: {error}", AGAIN)) from error
-    try:
-        data = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise ModelFilesError(Problem(error.msg, AGAIN, mark=_mark(path, text, error.lineno, error.colno))) from error
-    if not isinstance(data, dict):
-        raise ModelFilesError(Problem("not an object of facts by source", AGAIN, mark=_mark(path, text, 1, 1)))
-    return {source: _entry(path, text, source, entry) for source, entry in data.items()}
-
-
-def _entry(path: Path, text: str, source: str, entry: object) -> Facts | AdapterFacts:
-    try:
-        return from_json(entry)
-    except ModelFilesError as error:
-        line, column = _place(text, source)
-        what = error.problems[0].what
-        raise ModelFilesError(Problem(what, AGAIN, path=(source,), mark=_mark(path, text, line, column))) from error
-
-
-def _place(text: str, source: str) -> tuple[int, int]:
-    """Line and column of a source's key, in the file as `record` writes it; the top for any other spelling."""
-    at = text.find(json.dumps(source, ensure_ascii=False))
-    before = text[: max(at, 0)]
-    return before.count("\n") + 1, len(before) - before.rfind("\n")
-
-
-def _mark(path: Path, text: str, line: int, column: int) -> Mark:
-    lines = text.splitlines()
-    return Mark(str(path), line, column, lines[line - 1] if line <= len(lines) else "")
+    text = read_text(path, AGAIN, ModelFilesError)
+    return {} if text is None else parse(text, str(path))

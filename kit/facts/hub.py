@@ -1,7 +1,7 @@
 """Facts from where the files are: a recorded facts.json, a folder, or a repository on the Hugging Face Hub.
 
-From the Hub come the small JSON files and the headers of the weights, by ranged reads; never the weights. What the
-client cannot do is said once here: what happened, and what to do.
+From the Hub come the small JSON files and the headers of the weights, by ranged reads; never the weights. Errors of the
+client become one sentence: what happened, and what to do.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from kit.errors import KeyPath, Mark, ModelFilesError, Problem
-from kit.facts.config_json import unusable
+from kit.facts.config_fields import unusable
 from kit.facts.facts import AdapterFacts, Facts, Header, adapter_from_config, from_config
 from kit.facts.facts_json import read_recorded, read_recorded_adapters, record
 from kit.facts.local import (
@@ -45,7 +45,7 @@ Chooser = Callable[[Sequence[str]], list[str]]
 
 
 class UnreachableError(ModelFilesError):
-    """The Hub did not answer; what this machine has already may still do."""
+    """The Hub did not answer; a download in the cache may do."""
 
 
 @dataclass(frozen=True)
@@ -178,17 +178,14 @@ def _from_hub(source: Source, text: str, hub: Hub, weights: Chooser) -> tuple[Mo
 def _cached(source: Source, hub: Hub) -> Path | None:
     """The folder of this revision in the client's cache, when an earlier download left it there."""
     try:
-        return Path(
-            hub.api.snapshot_download(
-                source.place, revision=source.revision, cache_dir=hub.cache, local_files_only=True
-            )
-        )
+        kept = {"revision": source.revision, "cache_dir": hub.cache, "local_files_only": True}
+        return Path(hub.api.snapshot_download(source.place, **kept))
     except (OSError, ValueError):
         return None
 
 
 def ask_hub(source: Source, text: str, hub: Hub, call: Callable[[], T]) -> T:
-    """`call()`, with whatever the client throws in our words. Raises ModelFilesError, or UnreachableError."""
+    """`call()`, with the client's errors as ModelFilesError or UnreachableError."""
     try:
         return call()
     except Exception as error:
@@ -196,7 +193,7 @@ def ask_hub(source: Source, text: str, hub: Hub, call: Callable[[], T]) -> T:
 
 
 def _said(source: Source, text: str, hub: Hub, error: Exception) -> ModelFilesError:
-    """What happened and what to do, by the client's classes; the order matters, since some derive from others."""
+    """What happened and what to do, by the client's classes; the order matters: some derive from others."""
     from huggingface_hub import errors
 
     page = f"{hub.api.endpoint}/{source.place}"
@@ -247,7 +244,7 @@ def _nearest(source: Source, hub: Hub) -> str:
     name = source.place.split("/")[-1]
     try:
         known = [str(each.id) for each in hub.api.list_models(search=name, limit=20)]
-    except Exception:  # a hint is not worth another error
+    except Exception:  # a hint is optional
         return ""
     near = get_close_matches(source.place, known, 1, 0.6)
     return f"did you mean {near[0]}?" if near else ""

@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import BinaryIO, TypeGuard
 
 from kit.errors import ModelFilesError
-from kit.facts.config_json import mapping, unusable
+from kit.facts.config_fields import mapping, unusable
 from kit.facts.tensors import DTYPE_BYTES, Header, missing_shards, weight_files
 
 # The limit of the safetensors library itself.
 HEADER_LIMIT = 100_000_000
 SMALL_LIMIT = 50_000_000
 
-# What vLLM looks for beside config.json, and what each is for.
+# What vLLM looks for beside config.json.
 ASKED = (
     "config.json",
     "tokenizer_config.json",
@@ -53,13 +53,13 @@ class ModelFolder:
         return length if isinstance(length, int) and length > 0 else None
 
     def unreadable(self) -> str:
-        """What kind of weights there are where none can be read, in words; "" otherwise."""
+        """The kinds of weights there are where none can be read; "" otherwise."""
         kinds = [kind for kind in (".bin", ".pt", ".pth", ".gguf") if any(name.endswith(kind) for name in self.names)]
         return f"there are only {' and '.join(kinds)} files" if kinds and not self.headers else ""
 
 
 def read_folder(source: str, place: Path, weights: Callable[[Sequence[str]], list[str]] = weight_files) -> ModelFolder:
-    """All that is asked of a folder; `weights` chooses the files whose headers are read. Raises ModelFilesError for a
+    """What a folder holds; `weights` chooses the files whose headers are read. Raises ModelFilesError for a
     missing folder, broken JSON, a corrupt or truncated weight file, or a shard that is not there."""
     if not place.is_dir():
         what = "is a file" if place.exists() else "does not exist"
@@ -76,19 +76,17 @@ def whole(source: str, files: Sequence[str]) -> None:
     """Raises ModelFilesError when the names promise a shard that is not among them."""
     lost = missing_shards(files)
     if lost:
-        raise unusable(source, f"{', '.join(lost[:3])} missing", "the download did not finish: fetch the model again")
+        raise unusable(source, f"{', '.join(lost[:3])} missing", "download the model again")
 
 
 def read_json(source: str, path: Path) -> Mapping[str, object]:
     """One small JSON object. Raises ModelFilesError with the place where it breaks."""
     try:
         if path.stat().st_size > SMALL_LIMIT:
-            raise unusable(source, f"{path.name} is larger than {SMALL_LIMIT} bytes", "this is no file of a model")
+            raise unusable(source, f"{path.name} is larger than {SMALL_LIMIT} bytes", "not a file of a model")
         return parsed_json(source, path.name, path.read_bytes())
     except OSError as error:
-        raise unusable(
-            source, f"{path} cannot be read: {error.strerror}", "give yourself the right to read it"
-        ) from error
+        raise unusable(source, f"{path} cannot be read: {error.strerror}", "make it readable for you") from error
 
 
 def parsed_json(source: str, name: str, text: bytes) -> Mapping[str, object]:
@@ -97,11 +95,11 @@ def parsed_json(source: str, name: str, text: bytes) -> Mapping[str, object]:
         data = json.loads(text)
     except json.JSONDecodeError as error:
         where = f"{name}:{error.lineno}:{error.colno}"
-        raise unusable(source, f"{where}: {error.msg}", "fetch the file again") from error
+        raise unusable(source, f"{where}: {error.msg}", "download the file again") from error
     except (UnicodeDecodeError, RecursionError) as error:
-        raise unusable(source, f"{name} is no JSON: {error}", "fetch the file again") from error
+        raise unusable(source, f"{name} is not JSON: {error}", "download the file again") from error
     if not isinstance(data, dict):
-        raise unusable(source, f"{name} holds no JSON object", "fetch the file again")
+        raise unusable(source, f"{name} is not a JSON object", "download the file again")
     return data
 
 
@@ -111,9 +109,7 @@ def read_header(source: str, path: Path) -> Header:
         with path.open("rb") as file:
             return _header(source, path.name, file, path.stat().st_size)
     except OSError as error:
-        raise unusable(
-            source, f"{path} cannot be read: {error.strerror}", "give yourself the right to read it"
-        ) from error
+        raise unusable(source, f"{path} cannot be read: {error.strerror}", "make it readable for you") from error
 
 
 def _header(source: str, name: str, file: BinaryIO, size: int) -> Header:
@@ -122,7 +118,7 @@ def _header(source: str, name: str, file: BinaryIO, size: int) -> Header:
         raise unusable(source, f"{name} is a Git LFS pointer, not the weights", "run `git lfs pull` in the folder")
     length = int.from_bytes(first, "little")
     if len(first) < 8 or length > size - 8 or length > HEADER_LIMIT:
-        raise _corrupt(source, name, "its header is cut off or no header at all")
+        raise _corrupt(source, name, "its header is missing or cut off")
     raw = mapping(parsed_json(source, name, file.read(length)))
     entries = {tensor: _entry(source, name, tensor, entry) for tensor, entry in raw.items() if tensor != "__metadata__"}
     short = 8 + length + max((end for _, _, end in entries.values()), default=0) - size
@@ -136,7 +132,7 @@ def _entry(source: str, name: str, tensor: str, entry: object) -> tuple[str, tup
     said = mapping(entry)
     dtype, shape, offsets = said.get("dtype"), said.get("shape"), said.get("data_offsets")
     if not isinstance(dtype, str) or not _counts(shape) or not _counts(offsets) or len(offsets) != 2:
-        raise _corrupt(source, name, f"its header says nothing of {tensor} that can be read")
+        raise _corrupt(source, name, f"its header does not describe {tensor}")
     size = offsets[1] - offsets[0]
     if dtype in DTYPE_BYTES and size != int(prod(shape) * DTYPE_BYTES[dtype]):
         raise _corrupt(source, name, f"{tensor} is {dtype}{shape} in {size} bytes")
@@ -148,9 +144,7 @@ def _counts(value: object) -> TypeGuard[list[int]]:
 
 
 def _corrupt(source: str, name: str, how: str) -> ModelFilesError:
-    return unusable(
-        source, f"{name} is no whole safetensors file: {how}", "the download did not finish: fetch it again"
-    )
+    return unusable(source, f"{name} is not a complete safetensors file: {how}", "download it again")
 
 
 def no_model(text: str, names: Sequence[str]) -> ModelFilesError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from kit.facts.config_json import unusable
+from kit.facts.config_fields import unusable
 from kit.facts.tensors import Header, Tensor, grouped
 
 # What PEFT can write and vLLM does not serve (lora/peft_helper.py), by the field of adapter_config.json that says so.

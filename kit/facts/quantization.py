@@ -6,13 +6,55 @@ scales and zeros a group), and FP8 in blocks (Qwen, DeepSeek). The others need t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 
-from kit.facts.config_json import Quantization, unusable
-from kit.facts.families.rows import Row
-from kit.facts.tensors import Tensor, counted, starred
+from kit.facts.config_fields import first_of, mapping, number, unusable
+from kit.facts.tensors import Row, Tensor, counted, starred
+
+
+@dataclass(frozen=True)
+class Quantization:
+    """`method` as vLLM names it; `bits` and `group` of the weights; `keep` are the modules left as they were."""
+
+    method: str
+    bits: int = 0
+    group: int = 0
+    keep: tuple[str, ...] = ()
+    block: tuple[int, ...] = ()
+    ordered: bool = False
+
 
 Packing = Callable[[str, int, int, int, Quantization], list[Tensor]]
+
+
+def quantization(source: str, raw: Mapping[str, object], nested: Mapping[str, object]) -> Quantization | None:
+    """What a config.json says of it; `nested` is its language part."""
+    found = mapping(first_of("quantization_config", raw, nested) or first_of("compression_config", raw, nested))
+    if not found:
+        return None
+    keep = found.get("modules_to_not_convert") or found.get("ignored_layers") or found.get("ignore")
+    block = found.get("weight_block_size")
+    return Quantization(
+        method=_method(found),
+        bits=number(source, found, "bits", number(source, found, "w_bit", 0)),
+        group=number(source, found, "group_size", number(source, found, "q_group_size", 0))
+        if found.get("group_size") != -1
+        else 0,
+        keep=tuple(str(item) for item in keep) if isinstance(keep, list) else (),
+        block=tuple(block) if isinstance(block, list) else (),
+        ordered=bool(found.get("desc_act")),
+    )
+
+
+def _method(found: Mapping[str, object]) -> str:
+    """quant_method, or what ModelOpt's own file (hf_quant_config.json) means by quant_algo."""
+    algorithm = str(mapping(found.get("quantization")).get("quant_algo") or found.get("quant_algo") or "").upper()
+    if algorithm.startswith("NVFP4"):
+        return "modelopt_fp4"
+    if algorithm and mapping(found.get("producer")).get("name") == "modelopt":
+        return "modelopt"
+    return str(found.get("quant_method") or "unknown").lower().replace("_tensors", "-tensors")
 
 
 def stored(source: str, rows: Iterable[Row], dtype: str, how: Quantization | None) -> tuple[Tensor, ...]:

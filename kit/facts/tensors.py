@@ -8,7 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
-from kit.facts.config_json import unusable
+from pydantic_core import CoreSchema, core_schema
+
+from kit.facts.config_fields import unusable
 
 DTYPE_BYTES = {
     "F64": 8, "F32": 4, "F16": 2, "BF16": 2, "F8_E4M3": 1, "F8_E5M2": 1, "F8_E8M0": 1, "F4": 0.5,
@@ -18,7 +20,7 @@ DTYPE_BYTES = {
 # The two spellings of one type: config.json's and safetensors'.
 STORED = {"float64": "F64", "float32": "F32", "float16": "F16", "bfloat16": "BF16"}
 
-# Tables that some files carry and every loader makes anew.
+# Tables in some files that every loader computes itself.
 COMPUTED = ("rotary_emb.inv_freq", "rotary_pos_emb.inv_freq", "position_ids")
 
 Header = Mapping[str, tuple[str, tuple[int, ...]]]
@@ -27,7 +29,8 @@ Header = Mapping[str, tuple[str, tuple[int, ...]]]
 
 @dataclass(frozen=True)
 class Tensor:
-    """`count` equal tensors. `name` has `*` for the layer number; `dtype` as safetensors spells it (BF16, F32, I32)."""
+    """`count` equal tensors. `name` has `*` for the layer number; `dtype` as safetensors spells it (BF16, F32, I32).
+    JSON files hold its text: `24 x BF16[896, 896] model.layers.*.self_attn.q_proj.weight`."""
 
     name: str
     dtype: str
@@ -44,10 +47,27 @@ class Tensor:
         """Bytes of one of them, as stored."""
         return int(self.parameters * DTYPE_BYTES[self.dtype])
 
+    def __str__(self) -> str:
+        return f"{self.count} x {self.dtype}{list(self.shape)} {self.name}"
+
+    @classmethod
+    def parse(cls, text: object) -> Tensor:
+        """The tensor that `str` wrote. Raises ValueError."""
+        match = re.fullmatch(r"(\d+) x (\w+)\[([\d, ]*)\] (.*)", text, re.DOTALL) if isinstance(text, str) else None
+        if not match or match.group(2) not in DTYPE_BYTES:
+            raise ValueError("must be like '24 x BF16[896, 896] model.layers.*.self_attn.q_proj.weight'")
+        shape = tuple(int(part) for part in match.group(3).split(",") if part.strip())
+        return cls(match.group(4), match.group(2), shape, int(match.group(1)))
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: object, handler: object) -> CoreSchema:
+        as_text = core_schema.to_string_ser_schema()
+        return core_schema.no_info_plain_validator_function(cls.parse, serialization=as_text)
+
 
 def grouped(source: str, header: Header, tied: bool) -> tuple[Tensor, ...]:
     """All tensors of the files, in the headers' order. A head that repeats the tied embedding is left out: the engine
-    keeps one of them. Raises ModelFilesError for a dtype nobody can size."""
+    keeps one of them. Raises ModelFilesError for an unknown dtype."""
     kept = [
         Tensor(starred(name), dtype, shape)
         for name, (dtype, shape) in header.items()
@@ -60,7 +80,7 @@ def grouped(source: str, header: Header, tied: bool) -> tuple[Tensor, ...]:
 
 
 def counted(tensors: Iterable[Tensor]) -> tuple[Tensor, ...]:
-    """Equal tensors as one, with their count, where the first of them stood."""
+    """Equal tensors as one, with their count, in the place of the first."""
     totals: Counter[Tensor] = Counter()
     for tensor in tensors:
         totals[replace(tensor, count=1)] += tensor.count
@@ -108,3 +128,38 @@ def missing_shards(files: Sequence[str]) -> list[str]:
             wanted = [f"{stem}-{i:0{digits}d}-of-{total}.safetensors" for i in range(1, int(total) + 1)]
             lost += [shard for shard in wanted if shard not in files and shard not in lost]
     return lost
+
+
+# ---- rows: tensors of a model that are counted from its config.json
+
+
+@dataclass(frozen=True)
+class Row:
+    """`count` tensors of one name and shape; `packed` when a quantised file would store it packed."""
+
+    name: str
+    shape: tuple[int, ...]
+    count: int = 1
+    packed: bool = False
+
+    def under(self, prefix: str) -> Row:
+        """The same, deeper in the model."""
+        return replace(self, name=prefix + self.name)
+
+
+def linear(name: str, out: int, into: int, count: int, bias: bool = False, packed: bool = True) -> list[Row]:
+    """`count` linear layers from `into` to `out`; [] for none."""
+    rows = [Row(f"{name}.weight", (out, into), count, packed), Row(f"{name}.bias", (out,), count)]
+    return rows[: 2 if bias else 1] if count else []
+
+
+def vector(name: str, width: int, count: int = 1, bias: bool = False) -> list[Row]:
+    """`count` vectors called `name`, or with `bias` a layer norm's weight and bias below that name."""
+    if bias:
+        return [Row(f"{name}.{part}", (width,), count) for part in ("weight", "bias")]
+    return [Row(name, (width,), count)]
+
+
+def table(name: str, rows: int, width: int) -> list[Row]:
+    """One embedding."""
+    return [Row(f"{name}.weight", (rows, width))]

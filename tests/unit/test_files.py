@@ -74,6 +74,7 @@ def test_unknown_keys_and_a_missing_version_do_no_harm(text: str) -> None:
         ("[]", "page.json:1:1: not a JSON object; write it again"),
         ('{"words": ' + "9" * 5000 + "}", "page.json:1:1: not JSON: nested too deep, or a number too long"),
         ("{}", "page.json:1:1: words: is missing"),
+        ('{"words": [], "next": [{"size": 4}]}', "page.json:1:15: next: "),
         ('{"words":\n ["a", 3]}', "page.json:1:2: words[1]: must be a valid string, not 3; write it again"),
         ('{"words": [],\n "kind": "up"}', "page.json:2:2: kind: must be 'left' or 'right', not \"up\""),
         ('{"words": [],\n "next": {"size": "4"}}', "page.json:2:2: next.words: is missing"),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from kit.gpu import GpuError, Process, ask_driver, compute_mode, from_json, from_size
+from kit.gpu import GpuError, Process, ask_driver, compute_mode, from_json, from_size, record
 from kit.units import GIB
 
 
@@ -67,7 +69,7 @@ def test_what_the_driver_hides_stays_unknown() -> None:
 
 
 def test_no_driver_and_no_such_card_are_said_in_words() -> None:
-    with pytest.raises(GpuError, match="no NVIDIA driver answers here"):
+    with pytest.raises(GpuError, match="no NVIDIA driver on this machine"):
         ask_driver("0", nvml(nvmlInit=failing))
     with pytest.raises(GpuError, match=r"`nvidia-smi -L` lists the cards"):
         ask_driver("1", nvml())
@@ -88,7 +90,7 @@ def test_a_compute_mode_that_nobody_tells_is_unknown(broken: str) -> None:
 def test_a_size_is_a_card_of_which_the_rest_is_assumed() -> None:
     card = from_size("16GiB")
     assert (card.total_bytes, card.free_bytes, bool(card.assumed)) == (16 * GIB, 16 * GIB, True)
-    with pytest.raises(GpuError, match="is no card"):
+    with pytest.raises(GpuError, match="is not a card"):
         from_size("big")
 
 
@@ -98,3 +100,17 @@ def test_a_size_is_a_card_of_which_the_rest_is_assumed() -> None:
 def test_what_is_no_recorded_card_is_refused_in_words(text: str) -> None:
     with pytest.raises(GpuError, match=r"gpu\.json"):
         from_json(text, "gpu.json")
+
+
+def test_a_recorded_card_is_read_again() -> None:
+    card = ask_driver("0", nvml())
+    assert json.loads(record(card))["version"] == 1
+    assert from_json(record(card), "gpu.json") == replace(card, origin="gpu.json")
+
+
+def test_a_card_recorded_by_hand_may_be_short() -> None:
+    card = from_json('{"name": "x", "total_bytes": 7, "compute_capability": 8.6, "colour": "red"}', "gpu.json")
+    assert (card.free_bytes, card.compute_capability, card.processes, card.assumed) == (7, "8.6", (), ())
+    assert from_json('{"name": "x", "total_bytes": 7}', "gpu.json").assumed
+    with pytest.raises(GpuError, match=r"gpu\.json:1:2: version: its version is 2"):
+        from_json('{"version": 2}', "gpu.json")

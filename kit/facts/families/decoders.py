@@ -11,9 +11,18 @@ from collections.abc import Callable
 from functools import partial
 
 from kit.facts.config_json import Config
-from kit.facts.families.encoders import bert, bert_classifier, gte, gte_tokens, labels, nomic_bert, roberta_classifier
-from kit.facts.families.rows import Row, linear, vector
-from kit.facts.families.vision import qwen2_5_vl_tower, siglip_tower
+from kit.facts.families.encoders import (
+    bert,
+    bert_classifier,
+    gte,
+    gte_tokens,
+    labels,
+    nomic_bert,
+    qwen2_5_vl_tower,
+    roberta_classifier,
+    siglip_tower,
+)  # fmt: skip
+from kit.facts.tensors import Row, linear, vector
 
 LAYER = "model.layers.*"
 

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from kit.errors import ModelFilesError
-from kit.facts.config_json import Config, Quantization, parse
+from kit.facts.config_json import Config, parse
+from kit.facts.quantization import Quantization
 from tests.support.modelfiles import TINY
 
 

@@ -66,22 +66,24 @@ def test_without_a_file_nothing_is_recorded(tmp_path: Path) -> None:
 
 def test_broken_json_is_shown_at_its_line(tmp_path: Path) -> None:
     said = refusal(tmp_path / "facts.json", '{\n "org/a": {,\n}')
-    assert said.startswith("facts.json:2:12: Expecting property name")
+    assert said.startswith("facts.json:2:12: not JSON: Expecting property name")
     assert said.endswith('\n     "org/a": {,\n               ^')
 
 
 def test_a_wrong_word_is_shown_at_its_models_line(tmp_path: Path) -> None:
     text = record({"org/a": tiny("org/a"), "org/b": tiny("org/b")})
     broken = json.loads(text)
-    broken["org/b"]["hiden"] = 3
+    broken["org/b"]["hidden"] = "3"
     said = refusal(tmp_path / "facts.json", json.dumps(broken, indent=1))
     line = next(n for n, row in enumerate(json.dumps(broken, indent=1).splitlines(), 1) if '"org/b": {' in row)
-    assert said.startswith(f"facts.json:{line}:2: [\"org/b\"]: unknown word 'hiden'; record the facts again")
+    assert said.startswith(
+        f'facts.json:{line}:2: ["org/b"].hidden: must be a valid integer, not "3"; record the facts again'
+    )
 
 
 def test_a_file_of_another_kind_is_refused(tmp_path: Path) -> None:
-    assert refusal(tmp_path / "facts.json", "[]").startswith("facts.json:1:1: not an object of facts by source")
-    assert '["org/a"]: not an object with a model\'s facts' in refusal(tmp_path / "facts.json", '{"org/a": 3}')
+    assert refusal(tmp_path / "facts.json", "[]").startswith("facts.json:1:1: not a JSON object")
+    assert '["org/a"]: must be' in refusal(tmp_path / "facts.json", '{"org/a": 3}')
     (tmp_path / "facts.json").write_bytes(b"\xff\xfe")
     with pytest.raises(ModelFilesError, match="cannot be read"):
         read_recorded(tmp_path / "facts.json")

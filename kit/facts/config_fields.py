@@ -1,9 +1,23 @@
-"""What a config.json may leave out, by model_type: the defaults of its configuration class in transformers. Pure."""
+"""The fields of a config.json: their aliases, their defaults, and whole numbers. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+from kit.errors import ModelFilesError, Problem
+
+ALIASES = {
+    "hidden_size": ("n_embd", "d_model"),
+    "num_hidden_layers": ("n_layer", "n_layers", "num_layers"),
+    "num_attention_heads": ("n_head", "n_heads"),
+    "num_key_value_heads": ("num_kv_heads", "n_head_kv", "multi_query_group_num"),
+    "intermediate_size": ("ffn_dim", "n_inner", "ffn_hidden_size", "block_ff_dim"),
+    "num_experts": ("num_local_experts",),
+    "num_local_experts": ("num_experts",),
+    "max_position_embeddings": ("n_positions", "max_seq_len", "seq_length", "max_sequence_length", "model_max_length"),
+}
+
+# What a file may leave out, by model_type: the defaults of its configuration class in transformers.
 _GEMMA = {"tie_word_embeddings": True, "head_dim": 256}
 _GEMMA3 = _GEMMA | {
     "hidden_size": 2304, "intermediate_size": 9216, "num_hidden_layers": 26, "num_attention_heads": 8,
@@ -44,3 +58,31 @@ DEFAULTS: Mapping[str, Mapping[str, object]] = {
     "qwen3_5_text": _QWEN3_NEXT,
     "qwen3_5_moe_text": _QWEN3_NEXT,
 }
+
+
+def unusable(source: str, what: str, needed: str = "", hint: str = "") -> ModelFilesError:
+    """The error of this stage, naming the model first."""
+    return ModelFilesError(Problem(f"{source}: {what}", needed, hint))
+
+
+def mapping(value: object) -> Mapping[str, object]:
+    """`value` when it is an object, else {}."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def number(source: str, fields: Mapping[str, object], name: str, default: int | None = None) -> int:
+    """A whole, non-negative number from `fields`, by its name or an alias."""
+    value = next((fields[key] for key in (name, *ALIASES.get(name, ())) if fields.get(key) is not None), default)
+    if value is None:
+        raise unusable(source, f"config.json has no {name}", "the kit cannot size this model")
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    least = 1 if name == "num_attention_heads" else 0
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise unusable(source, f"config.json says {name}: {value!r}", f"a whole number, {least} or more")
+    return value
+
+
+def first_of(name: str, *places: Mapping[str, object]) -> object:
+    """The first value of `name` that is not null."""
+    return next((place[name] for place in places if place.get(name) is not None), None)
