@@ -84,8 +84,8 @@ def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
 def test_broken_json_is_refused_at_its_place(tmp_path: Path) -> None:
     assert "config.json:2:9: Expecting value" in refusal(write(tmp_path, {"config.json": b'{\n  "a" : }'}))
     assert "config.json is not a JSON object" in refusal(write(tmp_path, {"config.json": b"[]"}))
-    assert "config.json is no JSON" in refusal(write(tmp_path, {"config.json": b"\xff\xfe\xfa"}))
-    assert "config.json is no JSON" in refusal(write(tmp_path, {"config.json": b"[" * 100_000}))
+    assert "config.json is not JSON" in refusal(write(tmp_path, {"config.json": b"\xff\xfe\xfa"}))
+    assert "config.json is not JSON" in refusal(write(tmp_path, {"config.json": b"[" * 100_000}))
 
 
 def test_a_missing_shard_is_named(tmp_path: Path) -> None:
