@@ -41,9 +41,7 @@ def run(output: Output, file: Path, timeout: float) -> int:
     identities = wanted(project.manifest, {m.name: image_of(m, plan.gpu) for m in project.manifest.models})
     priced = [share for share in plan.shares if share.facts]
     workers = done_before(project.folder, plan, identities)
-    for share in priced:
-        if share.replica:
-            continue
+    for share in (share for share in priced if not share.replica):
         if share.service in workers:
             output.say(f"{share.service}: measured before; kept")
             continue

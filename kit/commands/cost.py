@@ -6,7 +6,7 @@ from pathlib import Path
 
 from kit.errors import KitError
 from kit.output.console import Output
-from kit.output.cost import cost_json, table
+from kit.output.cost import cost_json, report
 from kit.planner.cost import cost
 from kit.project.load import choose_gpu, gather, located, read_project
 
@@ -21,5 +21,5 @@ def run(output: Output, file: Path, gpu: str | None, price: float) -> int:
     if output.as_json:
         output.json(cost_json(found, card))
     else:
-        output.draw(table(found, card))
+        output.draw(report(found, card))
     return 0

@@ -6,7 +6,7 @@ and eager last. Only what the manifest leaves to `auto` is degraded.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -57,7 +57,7 @@ class Candidate:
     @cached_property
     def need(self) -> int:
         """The least footprint that serves one request of full context."""
-        return self.rest + self.kv.driver_bytes(self.kv.minimum_bytes)
+        return self.rest + self.kv.driver_bytes(self.kv.bytes_for(1))
 
 
 @dataclass(frozen=True)
@@ -89,26 +89,26 @@ def _with_batch(setting: WorkerSettings, facts: Facts) -> WorkerSettings:
     return replace(setting, batched_tokens=least, in_flight=setting.in_flight * least // setting.batched_tokens)
 
 
-def _settings(model: Model, facts: Facts, base: WorkerSettings) -> Iterator[tuple[int, Graphs, WorkerSettings]]:
+def _settings(model: Model, facts: Facts, base: WorkerSettings) -> list[tuple[int, Graphs, WorkerSettings]]:
     """(stage, graphs, setting) of every candidate that the manifest leaves open, best first."""
     requests = _halvings(AUTO_REQUESTS, 1) if model.requests == "auto" else [model.requests]
     contexts = (
         _halvings(min(AUTO_CONTEXT, facts.max_position), SHORTEST) if model.context == "auto" else [model.context]
     )
     first = replace(base, requests=requests[0], context=contexts[0])
+    fewest = replace(first, requests=requests[-1])
     auto = model.graphs == "auto" and not base.host
     best: Graphs = "off" if base.host else "full" if model.graphs == "auto" else model.graphs
     low: Graphs = "small" if auto else best
-    yield 0, best, first
-    if auto:
-        yield 1, low, first
-    for count in requests[1:]:
-        yield 2, low, replace(first, requests=count)
-    fewest = replace(first, requests=requests[-1])
-    for tokens in contexts[1:]:
-        yield 3, low, replace(fewest, context=tokens)
-    if auto:
-        yield 4, "off", replace(fewest, context=contexts[-1])
+    found: list[tuple[int, Graphs, WorkerSettings]] = [
+        (0, best, first),
+        (1, low, first),
+        *((2, low, replace(first, requests=count)) for count in requests[1:]),
+        *((3, low, replace(fewest, context=tokens)) for tokens in contexts[1:]),
+        (4, "off", replace(fewest, context=contexts[-1])),
+    ]
+    # Graphs that the manifest names stay as they are.
+    return [one for one in found if auto or one[0] not in (1, 4)]
 
 
 def _with_graphs(setting: WorkerSettings, graphs: Graphs) -> WorkerSettings:

@@ -45,8 +45,7 @@ def read_flags(args: tuple[str, ...]) -> Flags:
     found: dict[str, str] = {}
     for here, after in zip(args, (*args[1:], ""), strict=False):
         name, equals, value = here.partition("=")
-        field = _field(name)
-        if field:
+        if field := _field(name):
             found[field] = value if equals else after
     counts = {field: _count(found.pop(field)) for field in _COUNTS if field in found}
     kept = {field: count for field, count in counts.items() if count is not None}

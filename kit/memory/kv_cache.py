@@ -21,10 +21,10 @@ SEGMENT = 2 * MIB
 DIRECT = 10 * MIB
 
 
-def device_bytes(size: int) -> int:
-    """What the CUDA caching allocator takes from the driver for one tensor of `size` bytes: from 10 MiB on, whole
+def device_bytes(size: int, direct: int = DIRECT) -> int:
+    """What the CUDA caching allocator takes from the driver for one tensor of `size` bytes: from `direct` on, whole
     2 MiB segments of its own; smaller ones share segments, at 512 bytes a step (c10/cuda/CUDACachingAllocator)."""
-    return up(size, SEGMENT) if size >= DIRECT else up(size, 512)
+    return up(size, SEGMENT) if size >= direct else up(size, 512)
 
 
 @dataclass(frozen=True)
@@ -44,14 +44,9 @@ class KvCost:
         """One block of the pool, over all its tensors."""
         return self.page_bytes * self.tensors
 
-    @property
-    def minimum_bytes(self) -> int:
-        """The least that serves one request: its blocks and the null block that vLLM keeps."""
-        return self.block_bytes * (self.blocks_per_request + 1) if self.tensors else 0
-
-    def useful_bytes(self, requests: int) -> int:
-        """More than this no `requests` of full context can use."""
-        return self.block_bytes * (self.blocks_per_request * requests + 1) if self.tensors else 0
+    def bytes_for(self, requests: int) -> int:
+        """What so many requests of full context can use at most, with the null block that vLLM keeps."""
+        return self.block_bytes * (self.blocks_per_request * requests + 1)
 
     def tokens(self, kv_bytes: int) -> int:
         """The token count vLLM logs for a pool of `kv_bytes`."""

@@ -10,8 +10,9 @@ from collections import defaultdict
 
 from kit.facts.facts import Facts
 from kit.facts.tensors import DTYPE_BYTES, Tensor
+from kit.memory.kv_cache import device_bytes
 from kit.memory.lora import slot_bytes
-from kit.units import MIB, up
+from kit.units import MIB
 
 _JOINED = {
     "q_proj": "qkv_proj", "k_proj": "qkv_proj", "v_proj": "qkv_proj",
@@ -22,13 +23,8 @@ _JOINED = {
 # While weights load, the allocator may not split blocks above 20 MiB: such a tensor takes whole 2 MiB segments
 # (v1/worker/gpu_worker.py, _scoped_allocator_max_split). Smaller ones share segments.
 WHOLE = 20 * MIB
-SEGMENT = 2 * MIB
 SERVED = {"bfloat16": 2, "float16": 2, "float32": 4}
 _FLOATS = ("F64", "F32", "F16", "BF16")
-
-
-def _loaded(size: int) -> int:
-    return up(size, SEGMENT) if size >= WHOLE else up(size, 512)
 
 
 def weights_bytes(facts: Facts, quantization: str | None = None) -> int:
@@ -38,13 +34,13 @@ def weights_bytes(facts: Facts, quantization: str | None = None) -> int:
     for tensor in facts.tensors:
         copies, name = _fused(tensor, facts.experts)
         sizes[name, copies] += _served(tensor, facts, quantization) * (tensor.count // copies)
-    return sum(_loaded(size) * copies for (_, copies), size in sizes.items())
+    return sum(device_bytes(size, WHOLE) * copies for (_, copies), size in sizes.items())
 
 
 def rope_bytes(facts: Facts) -> int:
     """The cos/sin cache: max_position x rotary_dim, kept in the dtype served (rotary_embedding/base.py)."""
     elements = facts.rope_elements or facts.max_position * facts.rotary_dim
-    return _loaded(elements * SERVED.get(facts.dtype, 2))
+    return device_bytes(elements * SERVED.get(facts.dtype, 2), WHOLE)
 
 
 def _fused(tensor: Tensor, experts: int) -> tuple[int, str]:

@@ -6,16 +6,14 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from kit.gpu import Gpu
+from kit.output.plan import table
 from kit.output.plan_json import gpu_json
-from kit.planner.cost import (
-    HOURS,
-    Cost,
-    ServingOption,
-)
+from kit.planner.cost import HOURS, Cost, ServingOption
 from kit.units import size
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+    from rich.table import Table
 
 
 def cost_json(found: Cost, gpu: Gpu) -> dict[str, Any]:
@@ -53,14 +51,14 @@ def _setup(setup: ServingOption, price: float) -> dict[str, Any]:
     }
 
 
-def table(found: Cost, gpu: Gpu) -> Iterator[RenderableType]:
+def report(found: Cost, gpu: Gpu) -> Iterator[RenderableType]:
     """What `cost` prints, as rich renderables."""
     from rich.text import Text
 
     yield Text(f"{', '.join(found.names)} on {gpu.name}, {found.price:,.2f} a card and hour", style="bold")
     yield _setups(found)
     if found.swaps:
-        yield Text("kept on the card, or swapped in when asked (engine: ollama):")
+        yield Text("kept on the card, or swapped in on request (engine: ollama):")
         yield _swaps(found)
         yield Text(
             "A swap reads the weights at 0.55 GB/s, as was measured with Ollama for models of 5 to 6 GB, and the card "
@@ -69,15 +67,8 @@ def table(found: Cost, gpu: Gpu) -> Iterator[RenderableType]:
         )
 
 
-def _setups(found: Cost) -> RenderableType:
-    from rich import box
-    from rich.table import Table
-
-    shown = Table(box=box.SIMPLE, pad_edge=False)
-    shown.add_column("setup", no_wrap=True)
-    for name in ("cards", "needed of them", "an hour", "a month"):
-        shown.add_column(name, justify="right", no_wrap=True)
-    shown.add_column("")
+def _setups(found: Cost) -> Table:
+    shown = table("setup", ("cards", "needed of them", "an hour", "a month"), [{}])
     for setup in found.setups:
         hour = setup.per_hour(found.price)
         money = ("-", "-") if hour is None else (f"{hour:,.2f}", f"{hour * HOURS:,.0f}")
@@ -86,14 +77,8 @@ def _setups(found: Cost) -> RenderableType:
     return shown
 
 
-def _swaps(found: Cost) -> RenderableType:
-    from rich import box
-    from rich.table import Table
-
-    shown = Table(box=box.SIMPLE, pad_edge=False)
-    shown.add_column("model", no_wrap=True)
-    for name in ("needs", "of the card", "kept, a month", "a swap", "swapped is cheaper below"):
-        shown.add_column(name, justify="right", no_wrap=True)
+def _swaps(found: Cost) -> Table:
+    shown = table("model", ("needs", "of the card", "kept, a month", "a swap", "swapped is cheaper below"))
     for swap in found.swaps:
         month = swap.part * found.price * HOURS
         below = f"{swap.returns:,.0f} an hour"

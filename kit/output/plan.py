@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 from kit.memory.bill import Plan, Share
 from kit.units import gib, size
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+    from rich.table import Table
     from rich.text import Text
 
 COLOURS = ("cyan", "magenta", "green", "yellow", "blue", "red")
@@ -62,21 +63,24 @@ def _bar(plan: Plan, width: int) -> Text:
     return text.append("▏\n").append(key)
 
 
-def _summary(plan: Plan) -> RenderableType:
-    from rich import box
-    from rich.table import Table
+def table(left: str, right: Sequence[str], more: Sequence[dict[str, Any]] = (), **options: Any) -> Table:
+    """A table of names, and of numbers to the right of them; `more` are further columns and `options` those of rich."""
+    from rich.box import SIMPLE
+    from rich.table import Column, Table
 
-    table = Table(box=box.SIMPLE, pad_edge=False)
-    table.add_column("model", no_wrap=True)
-    for name in ("weights", "other", "kv cache", "total"):
-        table.add_column(name, justify="right", no_wrap=True)
-    for name in ("kv tokens", "context", "at once", "graphs"):
-        table.add_column(name, justify="right")
+    numbers = (Column(name, justify="right", no_wrap=True) for name in right)
+    columns = (Column(left, no_wrap=True), *numbers, *(Column(**column) for column in more))
+    return Table(*columns, box=SIMPLE, pad_edge=False, **options)
+
+
+def _summary(plan: Plan) -> Table:
+    more = [{"header": name, "justify": "right"} for name in ("kv tokens", "context", "at once", "graphs")]
+    shown = table("model", ("weights", "other", "kv cache", "total"), more)
     for share in plan.shares:
-        table.add_row(*_row(share))
-    table.add_section()
-    table.add_row("all", *_sizes(*plan.shares))
-    return table
+        shown.add_row(*_row(share))
+    shown.add_section()
+    shown.add_row("all", *_sizes(*plan.shares))
+    return shown
 
 
 def _sizes(*shares: Share) -> Iterator[str]:
@@ -100,24 +104,18 @@ def _row(share: Share) -> tuple[str, ...]:
     )
 
 
-def _details(plan: Plan) -> RenderableType:
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE, pad_edge=False, show_header=False)
-    table.add_column(no_wrap=True)
-    table.add_column(justify="right", no_wrap=True)
-    table.add_column(style="dim")
+def _details(plan: Plan) -> Table:
+    shown = table("", [""], [{"style": "dim"}], show_header=False)
     origin = "gpu.memory" if plan.gpu.kind == "host" else "what the driver lets programs use"
-    table.add_row(plan.gpu.name, size(plan.gpu.total_bytes), plan.gpu.origin or origin, style="bold")
+    shown.add_row(plan.gpu.name, size(plan.gpu.total_bytes), plan.gpu.origin or origin, style="bold")
     for line in plan.reserved:
-        table.add_row(f"  {line.label}", f"-{size(line.bytes)}", line.why)
+        shown.add_row(f"  {line.label}", f"-{size(line.bytes)}", line.why)
     for share in plan.shares:
-        table.add_section()
-        table.add_row(share.service, size(share.total_bytes), share.model.source, style="bold")
+        shown.add_section()
+        shown.add_row(share.service, size(share.total_bytes), share.model.source, style="bold")
         for line in share.lines:
-            table.add_row(f"  {line.label}", size(line.bytes), line.why)
-    return table
+            shown.add_row(f"  {line.label}", size(line.bytes), line.why)
+    return shown
 
 
 def _remarks(plan: Plan) -> Iterator[Text]:

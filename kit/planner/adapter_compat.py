@@ -55,14 +55,18 @@ def misfits(pair: Pair) -> Iterator[Problem]:
     """What keeps vLLM from serving the adapter on its model: one problem of each kind at most."""
     adapter, said = pair.adapter, quoted(pair.name)
     if adapter.unserved:
-        what = f"{said} uses {', '.join(adapter.unserved)}, which vLLM does not serve"
-        needed = "a plain LoRA adapter; or merge it into its base, and list that as a model of its own"
-        yield Problem(what, f"needed: {needed}", path=pair.path)
+        yield Problem(
+            f"{said} uses {', '.join(adapter.unserved)}, which vLLM does not serve",
+            "needed: a plain LoRA adapter; or merge it into its base, and list that as a model of its own",
+            path=pair.path,
+        )
     if adapter.rank > RANKS[-1]:
-        what = f"{said} has rank {adapter.rank}, and vLLM takes at most {RANKS[-1]}"
-        yield Problem(what, "needed: an adapter of a lower rank; or merge it into its base", path=pair.path)
-    wrong = _wrong_shape(pair) or _wrong_name(pair)
-    if wrong:
+        yield Problem(
+            f"{said} has rank {adapter.rank}, and vLLM takes at most {RANKS[-1]}",
+            "needed: an adapter of a lower rank; or merge it into its base",
+            path=pair.path,
+        )
+    if wrong := _wrong_shape(pair) or _wrong_name(pair):
         yield Problem(f"{said} belongs to another base: {wrong}", _needed(pair), path=pair.path)
     elif strange := _strange(pair):
         yield Problem(f"{said} {strange}", "needed: an adapter of what vLLM adapts: linear layers", path=pair.path)

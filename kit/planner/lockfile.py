@@ -6,16 +6,17 @@ set of flags; a lock from another is refused as a whole.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Annotated, Any
 
 import yaml
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter
 
-from kit.errors import ManifestError, Problem, dotted
-from kit.files import VERSION
+from kit.errors import ManifestError, Problem
+from kit.files import parse_versioned, versioned_json
 from kit.gpu import Gpu
 from kit.manifest.yaml_document import load
 from kit.memory.flags import read_flags
@@ -94,26 +95,19 @@ def card_of(gpu: Gpu) -> CardIdentity:
 
 def to_text(lock: Lock) -> str:
     """The file's text."""
-    data = {"version": VERSION, **_FILE.dump_python(lock, mode="json")}
-    return HEAD + yaml.safe_dump(data, sort_keys=False, width=100)
+    return HEAD + yaml.safe_dump(json.loads(versioned_json(_FILE, lock)), sort_keys=False, width=100)
 
 
 def from_text(text: str, file: str) -> Lock:
-    """The file's text -> Lock. Raises ManifestError at the line that is wrong."""
+    """The file's text -> Lock. Raises ManifestError at the lines that are wrong."""
     document = load(text, file).sound()
-    data = document.data if isinstance(document.data, dict) else {}
-    if data.get("version", VERSION) != VERSION:
-        what = f"its version is {data['version']}, and this monogpu-kit reads {VERSION}"
-        raise ManifestError(Problem(what, AGAIN, path=("version",), mark=document.mark(("version",))))
-    workers = data.get("workers")
-    if isinstance(workers, dict):
-        data = {**data, "workers": {name: _converted(worker) for name, worker in workers.items()}}
+    data = document.data
+    if isinstance(data, dict) and isinstance(data.get("workers"), dict):
+        data = {**data, "workers": {name: _converted(worker) for name, worker in data["workers"].items()}}
     try:
-        return _FILE.validate_python(data)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        what = f"not a lock that calibrate wrote ({dotted(first['loc'])}: {first['msg']})"
-        raise ManifestError(Problem(what, AGAIN, mark=document.mark(first["loc"]))) from None
+        return parse_versioned(_FILE, json.dumps(data, default=str), file, AGAIN, ManifestError)
+    except ManifestError as error:
+        raise ManifestError(replace(one, mark=document.mark(one.path)) for one in error.problems) from None
 
 
 def _converted(worker: Any) -> Any:
@@ -125,7 +119,7 @@ def _converted(worker: Any) -> Any:
     sizes = capture_sizes(WorkerSettings(context, requests, batched_tokens=top)) if top else ()
     args = worker["args"] if isinstance(worker.get("args"), list) else []
     settings = MeasuredSettings(requests, context, sizes, read_flags(tuple(map(str, args))).kv_dtype)
-    return {**worker, "settings": settings} if len(sizes) == count else worker
+    return {**worker, "settings": asdict(settings)} if len(sizes) == count else worker
 
 
 def measured(lock: Lock, gpu: Gpu, wanted: Mapping[str, WorkerIdentity]) -> dict[str, Measured]:

@@ -50,12 +50,11 @@ class Solution:
         return sum(candidate.need for worker, candidate in both if index in (None, worker.index))
 
 
+@dataclass(eq=False)
 class NoRoom(Exception):
     """The least needs miss the budget. `plan_or_advise` turns it into DoesNotFit."""
 
-    def __init__(self, solution: Solution) -> None:
-        self.solution = solution
-        super().__init__()
+    solution: Solution
 
 
 def plan(inputs: PlanInput) -> Plan:
@@ -125,14 +124,14 @@ def share_out(solution: Solution) -> list[int]:
     """KV budgets in driver bytes, one a worker: its least, and its part of what is left over, by weight, up to what is
     useful. What one cannot use goes to the others. The order of the models does not matter."""
     workers, candidates = solution.workers, solution.candidates
-    least = [candidate.kv.driver_bytes(candidate.kv.minimum_bytes) for candidate in candidates]
+    least = [candidate.kv.driver_bytes(candidate.kv.bytes_for(1)) for candidate in candidates]
     budgets = [
         least[n] if worker.model.memory == "auto" else worker.model.memory - candidates[n].rest
         for n, worker in enumerate(workers)
     ]
     left = solution.usable - sum(_price(w, solution.chosen[n]) for n, w in enumerate(workers))
     room = {
-        n: kv.driver_bytes(kv.useful_bytes(candidates[n].setting.requests)) - least[n]
+        n: kv.driver_bytes(kv.bytes_for(candidates[n].setting.requests)) - least[n]
         for n, kv in enumerate(candidate.kv for candidate in candidates)
         if workers[n].model.memory == "auto" and kv.tensors
     }
@@ -150,7 +149,7 @@ def _share(gpu: Gpu, solution: Solution, number: int, budget: int) -> Share:
     setting, kv = candidate.setting, candidate.kv
     kv_bytes = kv.largest_within(budget)
     if worker.model.memory == "auto":
-        kv_bytes = min(kv_bytes, kv.useful_bytes(setting.requests))
+        kv_bytes = min(kv_bytes, kv.bytes_for(setting.requests))
     lines = (*candidate.lines, *_kv_lines(candidate, kv_bytes))
     return Share(
         model=worker.model,

@@ -65,7 +65,7 @@ def test_mla_keeps_one_latent_for_all_heads() -> None:
 
 def test_a_model_without_attention_keeps_nothing() -> None:
     cost = kv_cost(facts(), 512)
-    assert (cost.minimum_bytes, cost.useful_bytes(8), cost.tokens(GIB), cost.driver_bytes(GIB)) == (0, 0, 0, 0)
+    assert (cost.bytes_for(1), cost.bytes_for(8), cost.tokens(GIB), cost.driver_bytes(GIB)) == (0, 0, 0, 0)
 
 
 COSTS = st.builds(
@@ -89,8 +89,8 @@ def test_the_largest_pool_within_a_budget_fits_it_and_one_block_more_does_not(co
 
 @given(COSTS, st.integers(1, 300))
 def test_the_least_pool_serves_one_request(cost: KvCost, requests: int) -> None:
-    assert cost.concurrency(cost.minimum_bytes) >= 1
-    assert cost.minimum_bytes <= cost.useful_bytes(requests)
+    assert cost.concurrency(cost.bytes_for(1)) >= 1
+    assert cost.bytes_for(1) <= cost.bytes_for(requests)
 
 
 @given(st.integers(1, GIB))
