@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -163,3 +163,8 @@ def vector(name: str, width: int, count: int = 1, bias: bool = False) -> list[Ro
 def table(name: str, rows: int, width: int) -> list[Row]:
     """One embedding."""
     return [Row(f"{name}.weight", (rows, width))]
+
+
+def each(names: Iterable[str], rows: Callable[[str], list[Row]]) -> list[Row]:
+    """The rows of several names, one after another."""
+    return [row for name in names for row in rows(name)]

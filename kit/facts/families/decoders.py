@@ -22,7 +22,7 @@ from kit.facts.families.encoders import (
     roberta_classifier,
     siglip_tower,
 )  # fmt: skip
-from kit.facts.tensors import Row, linear, vector
+from kit.facts.tensors import Row, each, linear, table, vector
 
 LAYER = "model.layers.*"
 
@@ -39,13 +39,15 @@ def head(c: Config) -> list[Row]:
 
 def self_attention(c: Config, qkv_bias: bool, o_bias: bool, qk_norm: bool) -> list[Row]:
     """q, k, v and o, and a norm of head_dim for q and for k where the family has them."""
-    rows: list[Row] = []
-    for name, heads in (("q", c.heads), ("k", c.kv_heads), ("v", c.kv_heads)):
-        rows += linear(f"{LAYER}.self_attn.{name}_proj", heads * c.head_dim, c.hidden, c.layers, qkv_bias)
-    rows += linear(f"{LAYER}.self_attn.o_proj", c.hidden, c.heads * c.head_dim, c.layers, o_bias)
-    for name in ("q_norm", "k_norm") if qk_norm else ():
-        rows += vector(f"{LAYER}.self_attn.{name}.weight", c.head_dim, c.layers)
-    return rows
+    place, wide = f"{LAYER}.self_attn", c.heads * c.head_dim
+    narrow = c.kv_heads * c.head_dim
+    normed = ("q_norm", "k_norm") if qk_norm else ()
+    return [
+        *linear(f"{place}.q_proj", wide, c.hidden, c.layers, qkv_bias),
+        *each(("k_proj", "v_proj"), lambda name: linear(f"{place}.{name}", narrow, c.hidden, c.layers, qkv_bias)),
+        *linear(f"{place}.o_proj", c.hidden, wide, c.layers, o_bias),
+        *each(normed, lambda name: vector(f"{place}.{name}.weight", c.head_dim, c.layers)),
+    ]
 
 
 def gated_mlp(c: Config, place: str, width: int, layers: int, bias: bool = False) -> list[Row]:
@@ -131,15 +133,16 @@ def qwen3_moe(c: Config) -> list[Row]:
 
 def mixtral(c: Config) -> list[Row]:
     experts, place = c.number("num_local_experts"), f"{LAYER}.block_sparse_moe"
-    rows = [*embedding(c), *self_attention(c, False, False, False)]
-    rows += linear(f"{place}.gate", experts, c.hidden, c.layers, packed=False)
-    for name, out, into in (
-        ("w1", c.intermediate, c.hidden),
-        ("w2", c.hidden, c.intermediate),
-        ("w3", c.intermediate, c.hidden),
-    ):
-        rows += linear(f"{place}.experts.*.{name}", out, into, c.layers * experts)
-    return [*rows, *norms(c, "input_layernorm", "post_attention_layernorm"), *head(c)]
+    return [
+        *embedding(c),
+        *self_attention(c, False, False, False),
+        *linear(f"{place}.gate", experts, c.hidden, c.layers, packed=False),
+        *linear(f"{place}.experts.*.w1", c.intermediate, c.hidden, c.layers * experts),
+        *linear(f"{place}.experts.*.w2", c.hidden, c.intermediate, c.layers * experts),
+        *linear(f"{place}.experts.*.w3", c.intermediate, c.hidden, c.layers * experts),
+        *norms(c, "input_layernorm", "post_attention_layernorm"),
+        *head(c),
+    ]
 
 
 def deepseek_v2(c: Config) -> list[Row]:
@@ -181,22 +184,24 @@ def latent_attention(c: Config) -> list[Row]:
 
 def opt(c: Config) -> list[Row]:
     """Learnt positions, two of them spare; biases everywhere."""
-    place, word = "model.decoder.layers.*", c.number("word_embed_proj_dim", c.hidden)
-    rows = [Row("model.decoder.embed_tokens.weight", (c.vocab, word))]
-    rows += [Row("model.decoder.embed_positions.weight", (c.positions + 2, c.hidden))]
-    if word != c.hidden:
-        rows += linear("model.decoder.project_in", c.hidden, word, 1) + linear(
-            "model.decoder.project_out", word, c.hidden, 1
-        )
-    for name in ("k_proj", "v_proj", "q_proj", "out_proj"):
-        rows += linear(f"{place}.self_attn.{name}", c.hidden, c.hidden, c.layers, bias=True)
-    rows += linear(f"{place}.fc1", c.intermediate, c.hidden, c.layers, bias=True)
-    rows += linear(f"{place}.fc2", c.hidden, c.intermediate, c.layers, bias=True)
-    for name in ("self_attn_layer_norm", "final_layer_norm"):
-        rows += vector(f"{place}.{name}", c.hidden, c.layers, bias=True)
-    if c.flag("do_layer_norm_before", True):
-        rows += vector("model.decoder.final_layer_norm", c.hidden, bias=True)
-    return rows
+    model, place, width = "model.decoder", "model.decoder.layers.*", c.number("word_embed_proj_dim", c.hidden)
+    square = ("k_proj", "v_proj", "q_proj", "out_proj")
+    last = vector(f"{model}.final_layer_norm", c.hidden, bias=True)
+    projected = [
+        *linear(f"{model}.project_in", c.hidden, width, 1),
+        *linear(f"{model}.project_out", width, c.hidden, 1),
+    ]
+    return [
+        *table(f"{model}.embed_tokens", c.vocab, width),
+        *table(f"{model}.embed_positions", c.positions + 2, c.hidden),
+        *(projected if width != c.hidden else ()),
+        *each(square, lambda name: linear(f"{place}.self_attn.{name}", c.hidden, c.hidden, c.layers, bias=True)),
+        *linear(f"{place}.fc1", c.intermediate, c.hidden, c.layers, bias=True),
+        *linear(f"{place}.fc2", c.hidden, c.intermediate, c.layers, bias=True),
+        *vector(f"{place}.self_attn_layer_norm", c.hidden, c.layers, bias=True),
+        *vector(f"{place}.final_layer_norm", c.hidden, c.layers, bias=True),
+        *(last if c.flag("do_layer_norm_before", True) else ()),
+    ]
 
 
 FAMILIES: dict[str, Callable[[Config], list[Row]]] = {
