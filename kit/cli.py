@@ -20,7 +20,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-File = Annotated[Path, Argument(metavar="[FILE]", help="The manifest.", show_default=True)]
+File = Annotated[Path, Argument(metavar="FILE", help="The manifest.", show_default=True)]
 Json = Annotated[bool, Option("--json", help="Print JSON.")]
 CARD = "The card: a recorded gpu.json, a size such as 16GiB, or live to ask the driver."
 Card = Annotated[str | None, Option("--gpu", metavar="G", help=CARD)]
@@ -30,19 +30,13 @@ Out = Annotated[Path | None, Option("-o", "--output", help="Write to this path; 
 MANIFEST, RESULTS = Path("monogpu.yaml"), Path("bench")
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+@app.callback(invoke_without_command=True)
+def _root(version: Annotated[bool, Option("--version", help="Print the version.")] = False) -> None:
+    if version:
         from kit import __version__
 
         print(f"monogpu-kit {__version__}")
         raise typer.Exit
-
-
-@app.callback()
-def _root(
-    version: Annotated[bool, Option("--version", callback=_version, is_eager=True, help="Print the version.")] = False,
-) -> None:
-    pass
 
 
 def _run(verb: str, *args: Any, **options: Any) -> None:
@@ -88,7 +82,7 @@ def plan(
     short: Annotated[bool, Option("--short", help="Leave out the lines of the bill.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Print the bill: the memory that each worker needs on the card, and why."""
+    """Print the bill of the card's memory. Each line says what a worker needs, and why."""
     _run("plan", file, gpu, short, as_json=as_json)
 
 
@@ -101,7 +95,7 @@ def render(
     check: Annotated[bool, Option("--check", help="Write nothing; fail when a file on disk differs.")] = False,
     force: Annotated[bool, Option("--force", help="Replace a file that was edited by hand.")] = False,
 ) -> None:
-    """Write docker-compose.yaml beside FILE, and the files that it mounts."""
+    """Write docker-compose.yaml beside FILE. The files that it mounts are written too."""
     _run("render", file, gpu, output, target, check, force)
 
 
@@ -136,13 +130,13 @@ def status(
     interval: Annotated[float, Option("--interval", metavar="S", min=0.5, help="Seconds between updates.")] = 2,
     as_json: Json = False,
 ) -> None:
-    """Show what runs: health, memory against the bill, load, and what the router routes."""
+    """Show what runs, and how it is. Health, memory against the bill, load, and the models that are routed."""
     _run("status", file, watch, interval, as_json=as_json)
 
 
 @app.command()
 def logs(
-    name: Annotated[str, Argument(help="A model's or a service's name.")],
+    name: Annotated[str, Argument(metavar="NAME", help="The name of a model or service.")],
     file: File = MANIFEST,
     follow: Annotated[bool, Option("-f", "--follow", help="Follow the log.")] = False,
     tail: Annotated[int, Option("-n", "--tail", help="Number of lines to show from the end.")] = 200,
@@ -163,7 +157,7 @@ def down(
 
 @app.command()
 def doctor(file: File = MANIFEST, as_json: Json = False) -> None:
-    """Check what this machine lacks for the manifest, and print the command that fixes it."""
+    """Check what this machine lacks. Each finding names the command that fixes it."""
     _run("doctor", file, as_json=as_json)
 
 
@@ -173,13 +167,13 @@ def calibrate(
     timeout: Annotated[float, Option("--timeout", metavar="S", help="Seconds to wait for one worker.")] = 1800,
     as_json: Json = False,
 ) -> None:
-    """Measure each worker alone on the card and write monogpu.lock.yaml, which `plan` then uses."""
+    """Measure each worker alone on the card. `plan` then uses the result, monogpu.lock.yaml."""
     _run("calibrate", file, timeout, as_json=as_json)
 
 
 @app.command()
 def bench(
-    name: Annotated[str, Argument(metavar="[NAME]", help=EXPERIMENTS)] = "all",
+    name: Annotated[str, Argument(metavar="NAME", help=EXPERIMENTS)] = "all",
     file: File = MANIFEST,
     profile: Annotated[str, Option("--profile", help="How much is done: quick, standard or full.")] = "standard",
     output: Annotated[Path | None, Option("-o", "--output", help="The folder to write to; bench beside FILE.")] = None,
@@ -195,7 +189,7 @@ def bench(
     fresh: Annotated[bool, Option("--fresh", help="Discard earlier results and measure again.")] = False,
     timeout: Annotated[float, Option("--timeout", metavar="S", help="Seconds to wait for a stack.")] = 3600,
 ) -> None:
-    """Measure router overhead, load sweeps, contention, prefix caching, MPS, memory shares, policies and startup."""
+    """Measure the stack. Router overhead, load sweeps, contention, prefixes, memory, policies, MPS, startup."""
     from kit.bench.design import BenchOptions
 
     options = BenchOptions(
@@ -206,7 +200,7 @@ def bench(
 
 
 @app.command()
-def gpu(device: Annotated[str, Argument(help="Index or UUID.")] = "0", output: Out = None) -> None:
+def gpu(device: Annotated[str, Argument(metavar="DEVICE", help="Index or UUID.")] = "0", output: Out = None) -> None:
     """Record the card: print gpu.json as the driver shows it now."""
     _run("gpu", device, output)
 
@@ -224,17 +218,17 @@ def cost(
     gpu: Card = None,
     as_json: Json = False,
 ) -> None:
-    """Compare what the models cost: a card each, cards shared, one base with adapters; kept or swapped."""
+    """Compare what the models cost an hour. A card each, cards shared, one base with adapters; kept or swapped."""
     _run("cost", file, gpu, price, as_json=as_json)
 
 
 @app.command()
 def report(
-    results: Annotated[Path, Argument(metavar="[RESULTS]", help="The folder that `bench` wrote.")] = RESULTS,
+    results: Annotated[Path, Argument(metavar="RESULTS", help="The folder that `bench` wrote.")] = RESULTS,
     output: Out = None,
     as_json: Json = False,
 ) -> None:
-    """Write what `bench` measured as one HTML page, RESULTS/report.html, and its charts as PNGs in pictures/."""
+    """Write a page about a benchmark. It is RESULTS/report.html; its charts are PNGs in pictures/ beside it."""
     _run("report", results, output, as_json=as_json)
 
 

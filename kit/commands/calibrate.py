@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from kit.compose import exec as inside
 from kit.compose import up
-from kit.diagnostics.log_values import read_log
+from kit.diagnostics.pattern import read_log
 from kit.engines import ENGINES
 from kit.errors import Problem, TargetError
 from kit.files import read_text, write_atomically

@@ -1,14 +1,10 @@
-"""What the Docker Engine and the registries refuse, in words: the same table as for logs. Pure."""
+"""Errors of the Docker Engine and of registries. Pure."""
 
 from __future__ import annotations
 
-from kit.diagnostics.pattern import (
-    Explanation,
-    Pattern,
-    first,
-)
+from kit.diagnostics.pattern import Explanation, Pattern, first
 
-WORDS: tuple[Pattern, ...] = (
+PATTERNS: tuple[Pattern, ...] = (
     Pattern(
         r'could not select device driver "(?P<driver>[^"]*)" with capabilities: \[\[gpu',
         "Docker has no driver {driver} that gives a container the card",
@@ -27,7 +23,7 @@ WORDS: tuple[Pattern, ...] = (
     Pattern(
         r"(?:port is already allocated|address already in use)",
         "the port is taken",
-        "stop whoever has it, or write another `router: {port: ...}`",
+        "stop the program that uses it, or write another `router: {port: ...}`",
     ),
     Pattern(
         r"cannot assign requested address",
@@ -36,8 +32,8 @@ WORDS: tuple[Pattern, ...] = (
     ),
     Pattern(
         r'container name "/(?P<name>[^"]+)" is already in use',
-        "there is a container {name} already",
-        "is another `up` at work? Else `docker rm -f {name}`",
+        "a container {name} exists",
+        "is another `up` running? Else `docker rm -f {name}`",
     ),
     Pattern(
         r"bind source path does not exist: (?P<path>\S+)",
@@ -46,12 +42,12 @@ WORDS: tuple[Pattern, ...] = (
     ),
     Pattern(
         r"toomanyrequests|rate limit",
-        "the registry lets no more downloads through for now",
+        "the registry limits the rate of downloads",
         "`docker login`, or wait",
     ),
     Pattern(
         r"unauthorized|pull access denied|denied: ",
-        "the registry has no such image, or hides it",
+        "the registry has no such image, or it is private",
         "look at the image's name; a private one needs `docker login`",
     ),
     Pattern(
@@ -114,5 +110,5 @@ WORDS: tuple[Pattern, ...] = (
 
 
 def explain(text: str) -> Explanation | None:
-    """What Docker's words mean; None for words that the table does not know."""
-    return first(WORDS, text)
+    """What an error of Docker means; None for an unknown one."""
+    return first(PATTERNS, text)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from kit.diagnostics.pattern import Pattern
 
-WORDS: tuple[Pattern, ...] = (
+PATTERNS: tuple[Pattern, ...] = (
     Pattern(
         r"Access to model (?P<repo>\S+) is restricted[^\n]{0,400}not in the authorized list",
-        "{repo} is gated, and the account of this token was not let in",
+        "{repo} is gated, and this token's account has no access to it",
         "accept its licence on https://huggingface.co/{repo}, with the account that HF_TOKEN belongs to",
     ),
     Pattern(
@@ -33,7 +33,7 @@ WORDS: tuple[Pattern, ...] = (
     ),
     Pattern(
         r"429 Client Error|Too Many Requests for url: https://huggingface",
-        "Hugging Face answers no more requests from here for now",
+        "Hugging Face limits the rate of requests from this machine",
         "wait some minutes; with HF_TOKEN set the limit is higher",
         retryable=True,
     ),
@@ -41,7 +41,7 @@ WORDS: tuple[Pattern, ...] = (
         r"Temporary failure in name resolution|Connection reset by peer|Read timed out|Max retries exceeded with url"
         r"|CAS service error",
         "the connection to Hugging Face broke",
-        "look at the network; the next start goes on where this one stopped",
+        "look at the network; the next start resumes the download",
         retryable=True,
     ),
     Pattern(

@@ -1,10 +1,11 @@
-"""Foreign words -> what they mean: a pattern, a cause and a fix. Pure."""
+"""What the logs and messages of other programs mean: patterns with a cause and a fix, and numbers to read. Pure."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 MOST_READ = 200_000  # characters, from the log's end
 _COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
@@ -32,18 +33,51 @@ class Explanation:
     line: str = ""
 
 
-def first(words: Sequence[Pattern], text: str) -> Explanation | None:
-    """The first of `words` whose pattern is found in the last part of `text`."""
+def first(patterns: Sequence[Pattern], text: str) -> Explanation | None:
+    """The first pattern that is found in the last part of `text`, explained."""
     read = _COLOUR.sub("", text[-MOST_READ:])
-    for word in words:
-        if match := re.search(word.pattern, read):
+    for one in patterns:
+        if match := re.search(one.pattern, read):
             found = {name: value or "" for name, value in match.groupdict().items()}
-            found |= word.derived(found) if word.derived else {}
+            found |= one.derived(found) if one.derived else {}
             line = read[read.rfind("\n", 0, match.end()) + 1 :].split("\n", 1)[0].strip()
-            return Explanation(_filled(word.cause, found), _filled(word.fix, found), word.retryable, line)
+            return Explanation(_filled(one.cause, found), _filled(one.fix, found), one.retryable, line)
     return None
 
 
 def _filled(sentence: str, found: Mapping[str, str]) -> str:
     """`{name}` of a group is replaced; any other brace is the sentence's own."""
     return re.sub(r"\{(\w+)\}", lambda name: found.get(name.group(1), name.group()), sentence).strip()
+
+
+@dataclass(frozen=True)
+class LogFacts:
+    """Numbers that vLLM logs while it starts: GiB with two decimals, tokens and seconds; None where it logs none. Graph
+    memory is a difference of the whole card: with neighbours it is meaningless, even negative."""
+
+    version: str | None = None
+    weights_gib: float | None = None
+    kv_tokens: int | None = None
+    kv_gib: float | None = None
+    graphs_gib: float | None = None
+    concurrency: float | None = None
+    compile_seconds: float | None = None
+    start_seconds: float | None = None
+
+
+_NUMBERS: dict[str, tuple[str, Callable[[str], Any]]] = {
+    "version": (r"(?:version |LLM engine \(v)(\d+\.\d+\.\d+\S*?)[\s)]", str),
+    "weights_gib": (r"Model loading took ([\d.]+) GiB", float),
+    "kv_tokens": (r"KV cache size: ([\d,]+) tokens", lambda text: int(text.replace(",", ""))),
+    "kv_gib": (r"Available KV cache memory: (-?[\d.]+) GiB", float),
+    "graphs_gib": (r"Graph capturing finished in \d+ secs, took (-?[\d.]+) GiB", float),
+    "concurrency": (r"Maximum concurrency for [\d,]+ tokens per request: ([\d.]+)x", float),
+    "compile_seconds": (r"torch\.compile took ([\d.]+) s", float),
+    "start_seconds": (r"init engine \(profile, create kv cache, warmup model\) took ([\d.]+) s", float),
+}
+
+
+def read_log(text: str) -> LogFacts:
+    """The last value of each number in a log, which holds every start of its container."""
+    found = {name: re.findall(pattern, text) for name, (pattern, _) in _NUMBERS.items()}
+    return LogFacts(**{name: _NUMBERS[name][1](values[-1]) for name, values in found.items() if values})

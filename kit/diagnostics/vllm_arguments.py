@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kit.diagnostics.pattern import Pattern
 
-WORDS: tuple[Pattern, ...] = (
+PATTERNS: tuple[Pattern, ...] = (
     Pattern(
         r"error: unrecognized arguments: (?P<arguments>[^\n]+)",
         "this version of the engine has no argument {arguments}",
@@ -34,7 +34,7 @@ WORDS: tuple[Pattern, ...] = (
     Pattern(
         r"VLLM_PORT '(?P<value>[^']+)' appears to be a URI",
         "VLLM_PORT is {value}: an orchestrator made it from a service called vllm",
-        "call that service otherwise, or unset VLLM_PORT",
+        "rename that service, or unset VLLM_PORT",
     ),
     Pattern(
         r"Sleep mode is not supported on current platform",

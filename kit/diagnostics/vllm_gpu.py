@@ -18,7 +18,7 @@ def _cuda(found: Mapping[str, str]) -> Mapping[str, str]:
     return {"found": f"{number // 1000}.{number % 1000 // 10}"}
 
 
-WORDS: tuple[Pattern, ...] = (
+PATTERNS: tuple[Pattern, ...] = (
     Pattern(
         r"with CUDA capability (?P<capability>sm_\d+\w*) is not compatible with the current PyTorch installation",
         "the image has no kernels for this card ({capability}): it is older than the card",
@@ -60,7 +60,7 @@ WORDS: tuple[Pattern, ...] = (
     ),
     Pattern(
         r"CUDA-capable device\(s\) is/are busy or unavailable",
-        "the card lets no further process in: its compute mode is exclusive, or an NVIDIA MPS daemon runs whose folder "
+        "the card accepts no further process: its compute mode is exclusive, or an NVIDIA MPS daemon runs whose folder "
         "and /dev/shm this container does not share",
         "`sudo nvidia-smi -c DEFAULT`, and `echo quit | sudo nvidia-cuda-mps-control` for a daemon of the host",
     ),
@@ -100,7 +100,7 @@ WORDS: tuple[Pattern, ...] = (
     ),
     Pattern(
         r"CUDA error: an illegal memory access was encountered|CUDA error: device-side assert triggered",
-        "a kernel went wrong: a bug of the engine or of its kernels, not of the plan",
+        "a kernel failed: a bug of the engine or of its kernels, not of the plan",
         "take another image (`image:` of the model), or `graphs: off`; report it to the engine's makers",
     ),
     Pattern(

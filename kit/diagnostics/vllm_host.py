@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kit.diagnostics.pattern import Pattern
 
-WORDS: tuple[Pattern, ...] = (
+PATTERNS: tuple[Pattern, ...] = (
     Pattern(
         r"has no attribute 'init_cpu_memory_env'|libnuma\.so\.1: cannot open",
         "the image lacks libnuma1, which vLLM needs on the CPU",

@@ -21,7 +21,7 @@ def _more(found: Mapping[str, str]) -> Mapping[str, str]:
         return {"more": "some"}
 
 
-WORDS: tuple[Pattern, ...] = (
+PATTERNS: tuple[Pattern, ...] = (
     Pattern(
         _ONE_REQUEST + r"[^\n]{0,400}?estimated maximum model length is (?P<most>\d+)",
         "one request of {asked} tokens needs {needed} GiB of KV cache, and there are {there} GiB",
@@ -42,9 +42,9 @@ WORDS: tuple[Pattern, ...] = (
     Pattern(
         r"Free memory on device \S* ?\((?P<free>[\d.]+)/(?P<total>[\d.]+) GiB\) on startup is less than desired GPU "
         r"memory utilization \((?P<share>[\d.]+), (?P<needed>[\d.]+) GiB\)",
-        "the card has {free} of {total} GiB free, and this worker needs {needed} GiB: somebody else holds memory",
-        "`nvidia-smi` shows who holds the {more} GiB; stop them, or `monogpu-kit plan` again, which counts them as "
-        "reserve",
+        "the card has {free} of {total} GiB free, and this worker needs {needed} GiB: other processes use the card",
+        "`nvidia-smi` shows which processes use the {more} GiB; stop them, or `monogpu-kit plan` again, which counts "
+        "them as reserve",
         retryable=True,
         derived=_more,
     ),
@@ -56,7 +56,7 @@ WORDS: tuple[Pattern, ...] = (
     ),
     Pattern(
         r"Error in memory profiling",
-        "another process gave memory back while this worker was measuring, and vLLM gives up then",
+        "another process released memory while this worker was measuring, which makes vLLM stop",
         "start it again; with `--kv-cache-memory-bytes`, which the kit prints, nothing is measured",
         retryable=True,
     ),

@@ -6,7 +6,7 @@ from kit.diagnostics.pattern import Pattern
 
 _SOURCE = "look at `source` of the model: the folder must hold what Hugging Face would"
 
-WORDS: tuple[Pattern, ...] = (
+PATTERNS: tuple[Pattern, ...] = (
     Pattern(
         r"LoRA rank (?P<rank>\d+) is greater than max_lora_rank (?P<most>\d+)",
         "an adapter has rank {rank}, and the worker was started for {most} at most",
@@ -41,7 +41,7 @@ WORDS: tuple[Pattern, ...] = (
     Pattern(
         r"contains custom code which must be executed|requires you to execute the (?:configuration|modeling) file"
         r"|consider setting `trust_remote_code=True`",
-        "the model brings its own code, and nobody allowed it to run",
+        "the model brings its own code, and it is not allowed to run",
         "read that code; if you trust it, write `args: [--trust-remote-code]` for the model",
     ),
     Pattern(

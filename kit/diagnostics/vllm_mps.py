@@ -6,11 +6,11 @@ from kit.diagnostics.pattern import Pattern
 
 _LOOK = "`monogpu-kit logs mps` says more"
 
-WORDS: tuple[Pattern, ...] = (
+PATTERNS: tuple[Pattern, ...] = (
     Pattern(
         r"MPS server is not ready to accept new MPS client requests|cudaErrorMpsServerNotReady"
         r"|CUDA_ERROR_MPS_SERVER_NOT_READY",
-        "the NVIDIA MPS server is starting, or gets rid of the clients of one whose kernel went wrong",
+        "the NVIDIA MPS server is starting, or ends its clients after one's kernel failed",
         f"this passes once all of them have ended; {_LOOK}",
         retryable=True,
     ),
@@ -23,8 +23,8 @@ WORDS: tuple[Pattern, ...] = (
     Pattern(
         r"between the MPS server and the MPS client|cudaErrorMpsRpcFailure|CUDA_ERROR_MPS_RPC_FAILURE"
         r"|MPS client has been terminated by the server|cudaErrorMpsClientTerminated|CUDA_ERROR_MPS_CLIENT_TERMINATED",
-        "the NVIDIA MPS server ended while the worker ran: its daemon was stopped, or a kernel of another worker went "
-        "wrong",
+        "the NVIDIA MPS server ended while the worker ran: its daemon was stopped, or a kernel of another worker "
+        "failed",
         f"workers start again by themselves; {_LOOK}",
         retryable=True,
     ),

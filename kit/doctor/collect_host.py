@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import platform
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from stat import S_IMODE, S_ISDIR
 
@@ -26,7 +26,7 @@ def host(ports: Iterable[int], docker_root: str, marks: Iterable[Path] = MARKS, 
     return Host(
         memory=memory.total,
         available=memory.available,
-        root_free=_free(docker_root) if docker_root else None,
+        root_free=_free(docker_root),
         kernel=platform.release(),
         containered=is_container(marks, programs),
         mps=frozenset(pid for pid, name in programs.items() if name.startswith("nvidia-cuda-mps")),
@@ -48,11 +48,11 @@ def _limit(cgroups: Path, memory: int | None) -> int | None:
 
 
 def _free(folder: str) -> int | None:
-    try:
-        found = os.statvfs(folder)
-    except OSError:
-        return None
-    return found.f_bavail * found.f_frsize
+    import psutil
+
+    with suppress(OSError):
+        return int(psutil.disk_usage(folder).free) if folder else None
+    return None
 
 
 def key_file(path: Path) -> KeyFile:

@@ -1,8 +1,7 @@
-"""What `up` shows while it works: one line that lives on a terminal, one line an event in a log."""
+"""What `up` shows while it works: a spinner on a terminal, a line for each event in a log."""
 
 from __future__ import annotations
 
-from types import TracebackType
 from typing import TYPE_CHECKING
 
 from kit.compose.events import Did, Event, Failed, Kept, Pulling, Ready, Retrying, Started, Waiting
@@ -10,56 +9,50 @@ from kit.units import size
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.status import Status
 
 EVERY = 15.0
 
 
 class Watcher:
     """Call it with every event. On a terminal, waiting is a spinner that says for what, for how long, how long it took
-    last time, and the worker's latest words; elsewhere a line every 15 seconds."""
+    last time, and the last line of the worker's log; elsewhere a line every 15 seconds."""
 
     def __init__(self, console: Console) -> None:
         self.console = console
-        self.live: Status | None = None
-        self.said: dict[str, float] = {}
+        self.live = console.status("checking what runs") if console.is_terminal else None
+        self.printed: dict[str, float] = {}
 
     def __enter__(self) -> Watcher:
-        if self.console.is_terminal:
-            self.live = self.console.status("looking at what runs")
+        if self.live:
             self.live.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         if self.live:
             self.live.stop()
 
     def __call__(self, event: Event) -> None:
+        text = line(event)
         if isinstance(event, Waiting | Pulling):
-            self._passing(event)
-            return
-        words = line(event)
-        if words:
-            self.console.print(words, markup=False)
+            self._passing(event, text)
+        elif text:
+            self.console.print(text, markup=False)
 
-    def _passing(self, event: Waiting | Pulling) -> None:
-        words = line(event)
+    def _passing(self, event: Waiting | Pulling, text: str) -> None:
         if self.live:
             from rich.text import Text
 
-            self.live.update(Text(words, overflow="ellipsis", no_wrap=True))
+            self.live.update(Text(text, overflow="ellipsis", no_wrap=True))
             return
         key = f"{event.service} {event.state}" if isinstance(event, Waiting) else event.image
         at = event.seconds if isinstance(event, Waiting) else float(event.done >> 27) * EVERY
-        if key not in self.said or at - self.said[key] >= EVERY:
-            self.said[key] = at
-            self.console.print(words, markup=False, no_wrap=True, overflow="ellipsis")
+        if key not in self.printed or at - self.printed[key] >= EVERY:
+            self.printed[key] = at
+            self.console.print(text, markup=False, no_wrap=True, overflow="ellipsis")
 
 
 def line(event: Event) -> str:
-    """An event in words; "" for what nobody needs to read."""
+    """An event as a line of text; "" for one that is not shown."""
     match event:
         case Pulling(image, done, total):
             return f"  pulling {image}" + (f": {size(done)} of {size(total)}" if total else "")
@@ -72,7 +65,7 @@ def line(event: Event) -> str:
         case Waiting():
             return _waiting(event)
         case Retrying(service, restarts, cause):
-            return f"  {service} failed in a way that passes, start {restarts + 1}: {cause}"
+            return f"  {service}: transient failure, restart {restarts}: {cause}"
         case Ready(service, seconds, state):
             return f"✓ {service} is {state} after {seconds:.0f} s"
         case Failed(service, what):

@@ -1,14 +1,11 @@
-"""A look at what runs, as lines of text: readable at 80 columns, without colour, and in a log."""
+"""The status as lines of text: readable at 80 columns, without colour, and in a log."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime
 
-from kit.status.model import (
-    ServiceReport,
-    Status,
-)
+from kit.status.model import ServiceReport, Status
 from kit.units import GIB, gib
 
 NARROW = 80
@@ -85,7 +82,7 @@ def _since(started: datetime | None, now: datetime) -> str:
 
 
 def _memory(one: ServiceReport) -> str:
-    """A bar from nothing to the bill, and both figures. A worker whose memory nobody can see shows its bill alone."""
+    """A bar from nothing to the bill, and both figures. Where the memory in use is unknown, only the bill is shown."""
     if one.planned is None:
         return ""
     if one.held is None:

@@ -28,9 +28,13 @@ VERBS = (
     "status",
     "logs",
     "down",
+    "doctor",
     "calibrate",
+    "bench",
     "gpu",
     "facts",
+    "cost",
+    "report",
     "schema",
 )
 CHAT = "name: small\nmodels:\n  - name: chat\n    source: Qwen/Qwen2.5-1.5B-Instruct\n    context: 8k\n"
@@ -66,6 +70,62 @@ def test_the_version_is_the_package_s() -> None:
 
     assert kit("--version").good().out == f"monogpu-kit {package.__version__}\n"
     assert f'version = "{package.__version__}"' in (ROOT / "pyproject.toml").read_text()
+
+
+def test_help_is_imperative_and_plain() -> None:
+    """In the list each help is a whole sentence that begins with a verb."""
+    said = kit("--help").good().out
+    assert "..." not in said.partition("Commands:")[2]
+    helps = dict(re.findall(r"^ +([a-z]+) {2,}(\w+)[ :]", said.partition("Commands:")[2], re.MULTILINE))
+    assert helps == {
+        "init": "Write", "check": "Read", "plan": "Print", "render": "Write", "up": "Start", "verify": "Ask",
+        "status": "Show", "logs": "Show", "down": "Stop", "doctor": "Check", "calibrate": "Measure", "bench": "Measure",
+        "gpu": "Record", "facts": "Record", "cost": "Compare", "report": "Write", "schema": "Print",
+    }  # fmt: skip
+
+
+def test_logs_follow_with_f_as_in_docker_and_take_the_manifest_last() -> None:
+    said = kit("logs", "-h").good().out
+    assert re.search(r"Usage: \S+ logs \[OPTIONS\] \S*NAME\S* \[FILE\]", said)
+    assert re.search(r"-f, --follow", said) and "--file" not in said
+    wrong = kit("logs", "chat", BAD / "six-mistakes.yaml", "-f")
+    assert wrong.code == 2 and "six-mistakes.yaml:" in wrong.err
+
+
+# ---- JSON
+
+
+PRINT_JSON: dict[str, tuple[str | Path, ...]] = {
+    "check": ("check", "--json"),
+    "plan": ("plan", "--json"),
+    "plan that does not fit": ("plan", "--gpu", "2GiB", "--json"),
+    "cost": ("cost", "--price-per-hour", "1", "--json"),
+    "schema": ("schema",),
+    "doctor": ("doctor", "--json"),
+    "up": ("up", "--json"),
+    "verify": ("verify", "--json"),
+    "status": ("status", "--json"),
+    "down": ("down", "--json"),
+    "calibrate": ("calibrate", "--json"),
+    "report": ("report", "--json"),
+    "a wrong manifest": ("check", BAD / "six-mistakes.yaml", "--json"),
+}
+
+
+@pytest.mark.parametrize("words", PRINT_JSON.values(), ids=PRINT_JSON)
+def test_every_json_is_an_object_with_a_version(trio: Path, words: tuple[str | Path, ...]) -> None:
+    """Where Docker does not answer too: what went wrong is an object as well."""
+    place = {**os.environ, "PYTHONPATH": str(ROOT), "DOCKER_HOST": "tcp://127.0.0.1:9"}
+    argv = [sys.executable, "-m", "kit.cli", *words]
+    done = subprocess.run(argv, cwd=trio, env=place, capture_output=True, text=True, check=False)
+    said = json.loads(done.stdout)
+    assert next(iter(said)) == "version" and said["version"] == 1
+
+
+def test_the_jsons_of_every_verb_were_asked_for() -> None:
+    """`gpu` and a benchmark need a card; their JSON is made in one place with the others."""
+    with_json = {verb for verb in VERBS if "--json" in kit(verb, "-h").out}
+    assert with_json <= {words[0] for words in PRINT_JSON.values()}
 
 
 # ---- check

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kit.diagnostics import docker_errors, pattern
-from kit.diagnostics.explain import WORDS, explain, explain_exit
+from kit.diagnostics.explain import PATTERNS, explain, explain_exit
 from tests.fakes.pretend import errors as vllm
 
 GIB = 1024**3
@@ -34,13 +34,13 @@ SAID = {
     "card fuller than planned": (
         str(vllm.free_below_desired(31 * GIB, 47 * GIB, 0.95, 45 * GIB)),
         "the card has 31.0 of 47.0 GiB free, and this worker needs 45.0 GiB",
-        "`nvidia-smi` shows who",
+        "`nvidia-smi` shows which",
     ),
     "card fuller than planned, older": (
         "ValueError: Free memory on device (6.56/63.63 GiB) on startup is less than desired GPU memory utilization "
         "(0.9, 57.27 GiB). Decrease GPU memory utilization or reduce GPU memory used by other processes.",
         "the card has 6.56 of 63.63 GiB free, and this worker needs 57.27 GiB",
-        "`nvidia-smi` shows who",
+        "`nvidia-smi` shows which",
     ),
     "host fuller than asked": (
         "ValueError: Available memory on node 0 (11.67/13.46 GiB) on startup is less than desired CPU memory "
@@ -50,7 +50,7 @@ SAID = {
     ),
     "profiling race": (
         str(vllm.freed_while_profiling(82 * GIB, 90 * GIB)),
-        "another process gave memory back",
+        "another process released memory",
         "--kv-cache-memory-bytes",
     ),
     "sampler": (
@@ -211,11 +211,11 @@ DOCKER = {
     "CDI device injection failed: unresolvable CDI devices nvidia.com/gpu=0": "no CDI device nvidia.com/gpu=0",
     "Bind for 127.0.0.1:30000 failed: port is already allocated": "port is taken",
     "failed to bind port 127.0.0.1:33000/tcp: listen tcp4: bind: address already in use": "port is taken",
-    'Conflict. The container name "/x-chat-1" is already in use by container "abc".': "a container x-chat-1 already",
-    "pull access denied for nope, repository does not exist or may require 'docker login'": "hides it",
+    'Conflict. The container name "/x-chat-1" is already in use by container "abc".': "a container x-chat-1 exists",
+    "pull access denied for nope, repository does not exist or may require 'docker login'": "private",
     "manifest for vllm/vllm-openai:v9 not found: manifest unknown: manifest unknown": "no such tag",
     'Get "https://registry-1.docker.io/v2/": dial tcp: lookup registry-1.docker.io: no such host': "cannot be reached",
-    "toomanyrequests: You have reached your pull rate limit.": "no more downloads",
+    "toomanyrequests: You have reached your pull rate limit.": "limits the rate",
     "write /var/lib/docker/tmp/x: no space left on device": "the disk is full",
     "could not find an available, non-overlapping IPv4 address pool among the defaults": "no addresses left",
     "error while removing network: network x id 1 has active endpoints": "not this project's",
@@ -233,7 +233,7 @@ def test_what_docker_refuses_is_explained(said: str, cause: str) -> None:
 
 
 def test_every_name_in_a_sentence_is_a_group_of_its_pattern_or_made_of_them() -> None:
-    for word in (*WORDS, *docker_errors.WORDS):
+    for word in (*PATTERNS, *docker_errors.PATTERNS):
         groups = dict.fromkeys(re.compile(word.pattern).groupindex, "1")
         made = word.derived(groups) if word.derived else {}
         assert set(re.findall(r"\{(\w+)\}", word.cause + word.fix)) <= {*groups, *made}

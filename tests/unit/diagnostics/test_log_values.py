@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kit.diagnostics.log_values import LogFacts, read_log
+from kit.diagnostics.pattern import LogFacts, read_log
 from tests.support.readings import RECORDED, Reading, readings
 
 LOGS = RECORDED / "logs" / "starts"

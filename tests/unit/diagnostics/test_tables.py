@@ -11,7 +11,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kit.diagnostics.explain import WORDS, explain
+from kit.diagnostics.explain import PATTERNS, explain
 from kit.diagnostics.pattern import Explanation
 from tests.support.paths import RECORDED
 from tests.unit.diagnostics.test_explain import SAID
@@ -40,7 +40,7 @@ def test_a_known_text_is_explained(text: str, cause: str, fix: str) -> None:
 def test_a_recorded_failure_is_explained(log: Path, golden: Callable[[Path, str], None]) -> None:
     found = explain(log.read_text(encoding="utf-8"))
     assert found is not None
-    golden(log.with_suffix(".txt"), f"cause: {found.cause}\nmend: {found.fix}\nretryable: {found.retryable}\n")
+    golden(log.with_suffix(".txt"), f"cause: {found.cause}\nfix: {found.fix}\nretryable: {found.retryable}\n")
 
 
 @pytest.mark.parametrize("log", HEALTHY, ids=lambda path: path.stem)
@@ -54,16 +54,16 @@ def test_there_are_real_logs_of_both_kinds() -> None:
 
 
 def test_at_least_thirty_failures_are_known() -> None:
-    assert len({word.cause for word in WORDS}) >= 30
+    assert len({word.cause for word in PATTERNS}) >= 30
 
 
 def test_every_pattern_has_met_its_text() -> None:
-    assert [word.pattern for word in WORDS if not any(re.search(word.pattern, text) for text in ALL)] == []
+    assert [word.pattern for word in PATTERNS if not any(re.search(word.pattern, text) for text in ALL)] == []
 
 
 def test_no_pattern_is_hidden_by_a_more_general_one_above_it() -> None:
     used = {found.cause for found in map(explain, ALL) if found}
-    hidden = [word.cause for word in WORDS if not any(re.fullmatch(_shape(word.cause), cause) for cause in used)]
+    hidden = [word.cause for word in PATTERNS if not any(re.fullmatch(_shape(word.cause), cause) for cause in used)]
     assert hidden == []
 
 
