@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kit.compose.preflight import Listener
+from kit.compose.preflight import Listener, overlap
 from kit.doctor.model import Finding, Machine, Requirements
 from kit.units import GIB, gib
 
 MARGIN = 5 * GIB  # left free on a disk after the downloads
 # What one vLLM process pair keeps of the host's memory beside the weights: 2.0 GiB on the CPU build; a guess upwards.
 HOST_PER_WORKER = 3 * GIB
-EVERYWHERE = ("", "0.0.0.0", "::")
 DRIFT, ASTRAY = 30.0, 300.0  # seconds
 
 
@@ -71,12 +70,14 @@ def _least(machine: Machine) -> int | None:
 def port(machine: Machine, wants: Requirements) -> Iterator[Finding]:
     """The router's port is free, or in use by this project."""
     place = f"{wants.bind}:{wants.port}"
-    published = [p for p in machine.published if p.port == wants.port and _meet(p.host_ip, wants.bind)]
+    published = [p for p in machine.published if p.port == wants.port and overlap(p.host_ip, wants.bind)]
     if any(each.project == wants.project for each in published):
         yield Finding("port", "ok", f"{place} is in use by this project")
         return
     held: list[Listener | str] = [f"the container {each.container}" for each in published]
-    held += [each.who for each in machine.host.listeners if each.port == wants.port and _meet(each.host_ip, wants.bind)]
+    held += [
+        each.who for each in machine.host.listeners if each.port == wants.port and overlap(each.host_ip, wants.bind)
+    ]
     if held:
         yield Finding("port", "fail", f"{place} is in use by {held[0]}", f"write `router: {{port: {wants.port + 1}}}`")
     else:
@@ -84,10 +85,6 @@ def port(machine: Machine, wants: Requirements) -> Iterator[Finding]:
     if wants.open:
         what = f"{wants.bind} is open to other machines: Docker publishes past ufw and firewalld"
         yield Finding("port", "warn", what, "write `router: {bind: 127.0.0.1}`, or filter in the DOCKER-USER chain")
-
-
-def _meet(one: str, other: str) -> bool:
-    return one in EVERYWHERE or other in EVERYWHERE or one == other
 
 
 def clock(machine: Machine, wants: Requirements) -> Iterator[Finding]:
