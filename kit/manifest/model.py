@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, StrictBool
 
 from kit.manifest.fields import (
     POLICIES,
@@ -104,6 +104,7 @@ class RouterConfig(ManifestPart):
     image: Image | None = Field(None, description="Another image than the router's pinned one.")
     haproxy_image: Image | None = Field(
         None,
+        validation_alias=AliasChoices("haproxy_image", "front_image"),  # its name in earlier manifests
         description="Another image than the pinned HAProxy, which stands in front where a model ranks or classifies.",
     )
 

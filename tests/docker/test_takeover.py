@@ -66,8 +66,6 @@ def test_it_is_seen_taken_over_without_an_orphan_and_removed(old: Walk) -> None:
     kept = volumes(old)
     assert kept
 
-    manifest = old.folder / "monogpu.yaml"
-    manifest.write_text(manifest.read_text().replace("front_image", "haproxy_image"))
     old.up().good()
     now = set(old.containers())
     assert now == {service["service"] for service in old.kit("status", "--json").good().json["services"]}
