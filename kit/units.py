@@ -88,3 +88,12 @@ def size(count: int) -> str:
     if abs(count) >= MIB:
         return f"{count / MIB:.1f} MiB"
     return f"{count / KIB:.0f} KiB" if abs(count) >= KIB else f"{count} B"
+
+
+def duration(seconds: float) -> str:
+    """Seconds in two units: `"3 d 4 h"`, `"25 h 0 min"`, `"12 min 30 s"`, `"45 s"`."""
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours < 48 else f"{hours // 24} d {hours % 24} h"

@@ -121,11 +121,3 @@ def sizes_of(protocol: Protocol, found: Mapping[str, Size]) -> dict[str, Size]:
 
 def _median(values: Sequence[float], otherwise: float) -> float:
     return median(values) if values else otherwise
-
-
-def duration(seconds: float) -> str:
-    """ "1 h 4 min", "12 min 30 s", "45 s"."""
-    minutes, rest = divmod(round(seconds), 60)
-    if minutes < 60:
-        return f"{minutes} min {rest} s" if minutes else f"{rest} s"
-    return f"{minutes // 60} h {minutes % 60} min"

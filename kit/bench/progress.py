@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from kit.bench.design import AS_GIVEN, Protocol, Step, Trial, schedule
-from kit.bench.estimate import duration
 from kit.bench.journal import Record, RunDone, runs
 from kit.bench.results import Comparison, Experiment, Figures
 from kit.bench.sizing import Size
+from kit.units import duration
 
 if TYPE_CHECKING:
     from rich.console import Console

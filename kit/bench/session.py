@@ -14,7 +14,6 @@ from pathlib import Path
 from kit.assemble import assemble
 from kit.bench.analyze import experiment
 from kit.bench.design import AS_GIVEN, Protocol, StackVariant, schedule
-from kit.bench.estimate import duration
 from kit.bench.journal import BenchStarted, Estimated, MemoryRead, Record
 from kit.bench.load_containers import Loaders, digests, loaders
 from kit.bench.progress import found_lines, plan_lines
@@ -29,6 +28,7 @@ from kit.gpu import to_json
 from kit.output.progress import Watcher
 from kit.project.load import planned_for
 from kit.project.write import COMPOSE, rendered_from, write
+from kit.units import duration
 
 PATIENCE = 60.0
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from kit.status.model import ServiceReport, Status
-from kit.units import GIB, gib
+from kit.units import GIB, duration, gib
 
 NARROW = 80
 BAR = 10
@@ -108,14 +108,10 @@ def _notes(one: ServiceReport, now: datetime) -> Iterator[str]:
 
 def _restarted(one: ServiceReport, now: datetime) -> str:
     times = "once" if one.restarts == 1 else f"{one.restarts} times"
-    since = f" in {_span(one.made, now)}" if one.made else ""
-    last = f", the last time {_span(one.started, now)} ago" if one.started and one.restarts > 1 else ""
+    since = f" in {_age(one.made, now)}" if one.made else ""
+    last = f", the last time {_age(one.started, now)} ago" if one.started and one.restarts > 1 else ""
     return f"{one.service} was restarted {times}{since}{last}"
 
 
-def _span(since: datetime, now: datetime) -> str:
-    """How long ago, in the largest unit that is filled twice."""
-    seconds = max((now - since).total_seconds(), 0)
-    units = (("d", 86400), ("h", 3600), ("min", 60), ("s", 1))
-    name, size = next((unit for unit in units if seconds >= 2 * unit[1]), units[-1])
-    return f"{seconds / size:.0f} {name}"
+def _age(since: datetime, now: datetime) -> str:
+    return duration(max((now - since).total_seconds(), 0))

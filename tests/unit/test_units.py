@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kit.units import GIB, KIB, MIB, gib, mib, parse_bytes, parse_count, size
+from kit.units import GIB, KIB, MIB, duration, gib, mib, parse_bytes, parse_count, size
 
 
 @pytest.mark.parametrize(
@@ -112,3 +112,15 @@ def test_a_size_is_printed_in_the_unit_a_person_would_pick(count: int, text: str
 def test_gib_and_mib_keep_their_unit() -> None:
     assert gib(512 * MIB) == "0.50 GiB"
     assert mib(12_883 * MIB) == "12,883 MiB"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [
+        (0, "0 s"), (0.4, "0 s"), (59.4, "59 s"), (59.6, "1 min 0 s"), (60, "1 min 0 s"), (750, "12 min 30 s"),
+        (3599.4, "59 min 59 s"), (3600, "1 h 0 min"), (3840, "1 h 4 min"), (90000, "25 h 0 min"),
+        (273600, "3 d 4 h"),
+    ],
+)  # fmt: skip
+def test_seconds_in_words(seconds: float, said: str) -> None:
+    assert duration(seconds) == said

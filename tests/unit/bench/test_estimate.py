@@ -22,7 +22,6 @@ from kit.bench.estimate import (
     PILOT,
     ROUTER,
     around,
-    duration,
     left,
     observations,
     only_router,
@@ -159,14 +158,3 @@ def test_the_time_beside_a_load_is_that_of_the_runs_else_of_the_looks() -> None:
     pilot = PilotDone("router.direct-1", "d", Size((1.0,), (1,)), 9.0, 4.0)
     run = RunDone("router.direct-1.1", "d", 9.0, 8.0)
     assert [around(observations(records)) for records in ([], [pilot], [pilot, run])] == [AROUND, 4, 1]
-
-
-@pytest.mark.parametrize(
-    ("seconds", "said"),
-    [
-        (0, "0 s"), (0.4, "0 s"), (59.4, "59 s"), (59.6, "1 min 0 s"), (60, "1 min 0 s"), (750, "12 min 30 s"),
-        (3599.4, "59 min 59 s"), (3600, "1 h 0 min"), (3840, "1 h 4 min"), (90000, "25 h 0 min"),
-    ],
-)  # fmt: skip
-def test_seconds_in_words(seconds: float, said: str) -> None:
-    assert duration(seconds) == said

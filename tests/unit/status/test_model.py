@@ -117,7 +117,7 @@ def test_one_screen() -> None:
         "embed    starting     1:02:03                           ??????????    ?/2.31\n"
         "router   healthy      1:02:03\n"
         "\n"
-        "embed was restarted 2 times, the last time 62 min ago"
+        "embed was restarted 2 times, the last time 1 h 2 min ago"
     )
 
 
@@ -128,7 +128,7 @@ def test_one_that_is_restarted_again_and_again_says_since_when_and_why() -> None
     made, started = NOW - timedelta(minutes=25, seconds=10), NOW - timedelta(seconds=20)
     loop = service(health="starting", restarts=14, made=made, started=started, cause=WHY)
     assert shown(loop).splitlines()[-2:] == [
-        "chat was restarted 14 times in 25 min, the last time 20 s ago: the card ran out of memory; give the model "
+        "chat was restarted 14 times in 25 min 10 s, the last time 20 s ago: the card ran out of memory; give the model "
         "more `memory`",
         "chat will not get well by itself; `docker compose stop chat` ends its restarts",
     ]
@@ -137,7 +137,7 @@ def test_one_that_is_restarted_again_and_again_says_since_when_and_why() -> None
 
 def test_one_that_was_restarted_and_is_well_says_so_and_no_more() -> None:
     once = service(restarts=1, made=NOW - timedelta(days=3), started=NOW - timedelta(hours=5), last="strange")
-    assert shown(once).splitlines()[-1] == "chat was restarted once in 3 d"
+    assert shown(once).splitlines()[-1] == "chat was restarted once in 3 d 0 h"
     assert not once.failing
 
 
