@@ -128,8 +128,8 @@ def test_one_that_is_restarted_again_and_again_says_since_when_and_why() -> None
     made, started = NOW - timedelta(minutes=25, seconds=10), NOW - timedelta(seconds=20)
     loop = service(health="starting", restarts=14, made=made, started=started, cause=WHY)
     assert shown(loop).splitlines()[-2:] == [
-        "chat was restarted 14 times in 25 min 10 s, the last time 20 s ago: the card ran out of memory; give the model "
-        "more `memory`",
+        "chat was restarted 14 times in 25 min 10 s, the last time 20 s ago: the card ran out of memory; give the "
+        "model more `memory`",
         "chat will not get well by itself; `docker compose stop chat` ends its restarts",
     ]
     assert loop.loops and loop.failing and not replace(loop, health="healthy").loops
