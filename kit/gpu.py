@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, TypeAdapter
 
-from kit.errors import KitError
+from kit.errors import KitError, Problem
 from kit.files import parse_versioned, versioned_json
 from kit.units import MIB, parse_bytes
 
@@ -104,16 +104,13 @@ def ask_driver(device: str, nvml: Any = None) -> Gpu:
     try:
         nvml.nvmlInit()
     except nvml.NVMLError as error:
-        raise GpuError(
-            f"no NVIDIA driver on this machine ({error}); plan for a card with --gpu 16GiB or a recorded gpu.json, "
-            "or serve on the CPU with gpu.device: none"
-        ) from None
+        needed = "plan for a card with --gpu 16GiB or a recorded gpu.json, or serve on the CPU with gpu.device: none"
+        raise GpuError(Problem(f"no NVIDIA driver on this machine ({error})", needed)) from None
     try:
         return _ask(device, nvml)
     except nvml.NVMLError as error:
-        raise GpuError(
-            f"the driver refused to describe card '{device}' ({error}); `nvidia-smi -L` lists the cards"
-        ) from None
+        what = f"the driver refused to describe card '{device}' ({error})"
+        raise GpuError(Problem(what, "`nvidia-smi -L` lists the cards")) from None
     finally:
         nvml.nvmlShutdown()
 
