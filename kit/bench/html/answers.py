@@ -1,4 +1,4 @@
-"""What the measurements say, in words. Pure."""
+"""The results in words: the lines at the top of the report and of each experiment. Pure."""
 
 from __future__ import annotations
 
@@ -9,12 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from kit.bench.html.numbers import known, number, plain, quantity, ratio
-from kit.bench.results import (
-    Arm,
-    Comparison,
-    Conclusion,
-    Experiment,
-)
+from kit.bench.results import Arm, Comparison, Conclusion, Experiment
 
 Finding = Literal["better", "worse", "no difference", "unknown"]
 MOST = 4  # lines of a summary
@@ -22,9 +17,9 @@ MOST = 4  # lines of a summary
 
 @dataclass(frozen=True)
 class KeyResult:
-    """`strong` is what is remembered, `spread` how sure it is, `subject` what it is said of.
+    """A line of a summary: the figure in bold, its range, and what it is the figure of.
 
-    `size` is how far a ratio is from 1, whichever way."""
+    `size` is how far a ratio is from 1, up or down."""
 
     finding: Finding | Literal[""]
     strong: str
@@ -33,16 +28,8 @@ class KeyResult:
     size: float = 0.0
 
 
-@dataclass(frozen=True)
-class Tally:
-    """How many verdicts there are of a kind."""
-
-    finding: Finding
-    count: int
-
-
 def finding(verdict: Conclusion, comparison: Comparison) -> Finding:
-    """Which way an arm differs from the first one, in the sense that is good for the reader."""
+    """Whether an arm is better or worse than the first one."""
     if verdict.outcome == "no difference":
         return "no difference"
     if verdict.outcome == "unknown" or not known(verdict.ratio) or verdict.ratio <= 0:
@@ -51,7 +38,7 @@ def finding(verdict: Conclusion, comparison: Comparison) -> Finding:
 
 
 def answers(comparison: Comparison) -> tuple[KeyResult, ...]:
-    """One for each verdict, in its order."""
+    """One for each verdict, in order."""
     return tuple(_answer(verdict, comparison) for verdict in comparison.verdicts)
 
 
@@ -71,8 +58,8 @@ def _medians(name: str, comparison: Comparison) -> str:
     if name not in arms:
         return f"{comparison.name}: {name}"
     first = comparison.arms[0]
-    beside = f"against {first.name} {quantity(_value(first), comparison.unit)}"
-    return f"{comparison.name}: {name} {number(_value(arms[name]))} {beside}"
+    own, other = number(_value(arms[name])), quantity(_value(first), comparison.unit)
+    return f"{comparison.name}: {name} {own} against {first.name} {other}"
 
 
 def _value(arm: Arm) -> float | None:
@@ -90,7 +77,7 @@ def peak(curve: Comparison) -> KeyResult | None:
 
 
 def summary(experiment: Experiment) -> tuple[KeyResult, ...]:
-    """The experiment in a few lines: where its curves are best, and its verdicts; of many, the largest each way."""
+    """The experiment in a few lines: the best points of its curves, and its verdicts; of many, the largest each way."""
     curves = [best for one in experiment.comparisons if one.kind == "curve" and (best := peak(one))]
     said = [answer for comparison in experiment.comparisons for answer in answers(comparison)]
     found = (*_few(curves, curves), *_few(said, _largest(said)))
@@ -98,11 +85,11 @@ def summary(experiment: Experiment) -> tuple[KeyResult, ...]:
 
 
 def _alone(experiment: Experiment) -> Iterator[KeyResult]:
-    """Arms that nothing was measured beside."""
+    """Arms that were measured without any other."""
     for comparison in experiment.comparisons:
         for arm in comparison.arms:
             if arm.runs:
-                subject = f"{comparison.name}: {arm.name}, with nothing to compare it with"
+                subject = f"{comparison.name}: {arm.name}, not compared"
                 yield KeyResult("", quantity(arm.median, comparison.unit), "", subject)
 
 
@@ -118,8 +105,8 @@ def _largest(said: Sequence[KeyResult]) -> list[KeyResult]:
     return [max(found, key=lambda answer: answer.size) for found in ways if found]
 
 
-def tallies(experiment: Experiment) -> tuple[Tally, ...]:
-    """How many verdicts of each kind an experiment has; those there are none of are left out."""
+def tallies(experiment: Experiment) -> dict[Finding, int]:
+    """How many verdicts of each kind an experiment has, without the kinds that it has none of."""
     counts = Counter(answer.finding for comparison in experiment.comparisons for answer in answers(comparison))
     kinds: tuple[Finding, ...] = ("better", "worse", "no difference", "unknown")
-    return tuple(Tally(kind, counts[kind]) for kind in kinds if counts[kind])
+    return {kind: counts[kind] for kind in kinds if counts[kind]}

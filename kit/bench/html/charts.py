@@ -6,21 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
-from kit.bench.html.chartspecs import (
-    BarRow,
-    Bars,
-    Chart,
-    Curves,
-    Lane,
-    Panel,
-    Point,
-    Series,
-    Span,
-    Timeline,
-)
+from kit.bench.html.chartspecs import Chart, Curves, Panel, Part, Point, Row, Rows, Series
 from kit.bench.html.memorycharts import memory_charts
-from kit.bench.html.names import unique
-from kit.bench.html.numbers import known, number, plain, quantity
+from kit.bench.html.numbers import known, number, plain, quantity, unique
 from kit.bench.results import Arm, Bench, Comparison, Experiment, Figures, Percentiles, Run
 
 STEEP = 20  # the largest over the smallest, from which on a scale is logarithmic
@@ -49,16 +37,16 @@ def charts(bench: Bench) -> tuple[Placed, ...]:
 
 
 def _of_experiment(experiment: Experiment) -> Iterator[tuple[int | None, Chart]]:
-    """Those of the curves stand together: they are read beside each other."""
+    """The curves come first, together, as they are read beside each other."""
     curves = [one for one in experiment.comparisons if one.kind == "curve"]
-    yield from ((None, chart) for chart in _overviews(experiment.name, curves))
-    for name in dict.fromkeys(curve.name for curve in curves):  # one for all that was counted in its runs
-        curve = next(curve for curve in curves if curve.name == name)
-        yield from ((None, chart) for chart in (_latency(experiment.name, curve),) if chart)
+    first = {curve.name: curve for curve in reversed(curves)}  # one for all that was counted in its runs
+    names = dict.fromkeys(curve.name for curve in curves)
+    made = [*_overviews(experiment.name, curves), *(_latency(experiment.name, first[name]) for name in names)]
+    yield from ((None, chart) for chart in made if chart)
     for m, comparison in enumerate(experiment.comparisons):
         if comparison.kind == "arms":
-            made = (_bars(experiment.name, comparison), _timeline(experiment.name, comparison))
-            yield from ((m, chart) for chart in made if chart)
+            both = (_bars(experiment.name, comparison), _timeline(experiment.name, comparison))
+            yield from ((m, chart) for chart in both if chart)
 
 
 # ---- curves
@@ -99,9 +87,11 @@ def _of_figures(curve: Comparison, get: Getter) -> tuple[Point, ...]:
 
 def measured(arm: Arm, name: str, get: Getter) -> list[float]:
     """What the arm's runs say, without those that say nothing."""
-    found = (figures_of(run, name) for run in arm.runs)
-    values = (get(one) for one in found if one)
-    return [value for value in values if value is not None and known(value)]
+    return values_of([found for run in arm.runs if (found := figures_of(run, name))], get)
+
+
+def values_of(figures: Sequence[Figures], get: Getter) -> list[float]:
+    return [value for one in figures if (value := get(one)) is not None and known(value)]
 
 
 def _placed(curve: Comparison) -> list[tuple[float, Arm]]:
@@ -113,7 +103,7 @@ def _placed(curve: Comparison) -> list[tuple[float, Arm]]:
 def _lines(section: str, unit: str, axis: str, lines: Sequence[Series]) -> Iterator[Curves]:
     drawn = tuple(line for line in lines if line.points)
     if drawn:
-        yield _curves(f"{section} {unit}", section, f"{unit} over {axis}", axis, (Panel(unit, unit, drawn),))
+        yield _curves(f"{section} {unit}", section, f"{unit} over {axis}", axis, (Panel(unit, drawn),))
 
 
 def _latency(section: str, curve: Comparison) -> Curves | None:
@@ -123,7 +113,7 @@ def _latency(section: str, curve: Comparison) -> Curves | None:
         drawn = tuple(line for line in lines if line.points)
         values = [point.y for line in drawn for point in line.points]
         if drawn:
-            panels.append(Panel(f"{title}, ms", "ms", drawn, _steep(values)))
+            panels.append(Panel(f"{title}, ms", drawn, _steep(values)))
     name, caption = f"{section} {curve.name} latency", f"{curve.name}: latency over {curve.axis}"
     return _curves(name, section, caption, curve.axis, tuple(panels)) if panels else None
 
@@ -140,13 +130,13 @@ def percentile(key: str, p: str) -> Getter:
 
 def _curves(name: str, section: str, caption: str, axis: str, panels: tuple[Panel, ...]) -> Curves:
     ticks = sorted({point.x for panel in panels for line in panel.series for point in line.points})
-    words = "; ".join(_told(panel, line) for panel in panels for line in panel.series)
+    words = "; ".join(_ends(panel, line) for panel in panels for line in panel.series)
     log = ticks[0] > 0 and ticks[-1] / ticks[0] >= 8
     title = f"{section}: {caption}"
     return Curves(name, title, caption, f"{title}. {words}.", axis, tuple(ticks), panels, log)
 
 
-def _told(panel: Panel, line: Series) -> str:
+def _ends(panel: Panel, line: Series) -> str:
     first, last = line.points[0], line.points[-1]
     ends = f"{number(first.y)} at {plain(first.x)}, {number(last.y)} at {plain(last.x)}"
     return f"{line.name}, {panel.title}: {ends}"
@@ -159,45 +149,59 @@ def _steep(values: Sequence[float]) -> bool:
 # ---- arms
 
 
-def _bars(section: str, comparison: Comparison) -> Bars | None:
+def _bars(section: str, comparison: Comparison) -> Rows | None:
     verdicts = {verdict.arm: verdict.words for verdict in comparison.verdicts}
-    rows = tuple(_row(arm, verdicts.get(arm.name, "")) for arm in comparison.arms)
-    if not any(row.median is not None for row in rows):
+    rows = tuple(_row(n, arm, verdicts.get(arm.name, ""), comparison.unit) for n, arm in enumerate(comparison.arms))
+    if not any(row.parts for row in rows):
         return None
-    told = "; ".join(f"{row.name}: {quantity(row.median, comparison.unit)} {row.words}".strip() for row in rows)
+    values = "; ".join(f"{row.name}: {row.value} {row.note}".strip() for row in rows)
     caption = f"{comparison.unit}, {comparison.better} is better"
     title = f"{section}, {comparison.name}: {comparison.condition}"
-    words = f"{title}; {caption}. {told}."
-    return Bars(f"{section} {comparison.name}", title, caption, words, comparison.unit, rows)
+    words = f"{title}; {caption}. {values}."
+    return Rows(f"{section} {comparison.name}", title, caption, words, comparison.unit, rows)
 
 
-def _row(arm: Arm, words: str) -> BarRow:
+def _row(n: int, arm: Arm, verdict: str, unit: str) -> Row:
+    """A bar up to the median, its colour that of the first arm or of the others; none where it is unknown."""
     if not arm.runs or not known(arm.median, arm.least, arm.most):
-        return BarRow(arm.name, None, None, None, (), words)
+        return Row(arm.name, quantity(None, unit), verdict)
     runs = tuple(run.value for run in arm.runs if known(run.value))
-    return BarRow(arm.name, arm.median, arm.least, arm.most, runs, words)
+    bar = Part(arm.name, 0.0, arm.median, min(n, 1))
+    return Row(arm.name, quantity(arm.median, unit), verdict, (bar,), runs, (arm.least, arm.most))
 
 
-def _timeline(section: str, comparison: Comparison) -> Timeline | None:
-    lanes = tuple(lane for arm in comparison.arms if (lane := _lane(arm, comparison.unit)))
-    if not lanes:
+def _timeline(section: str, comparison: Comparison) -> Rows | None:
+    """A heading for each arm and a row for each of its services, all over the same seconds."""
+    starts = [row for arm in comparison.arms for row in _start(arm, comparison.unit)]
+    if not starts:
         return None
-    told = "; ".join(f"{lane.name}: {lane.words}" for lane in lanes)
-    name, caption = f"{section} {comparison.name} timeline", "what started when"
+    values = "; ".join(f"{row.name}: {row.value}" for row in starts if not row.minor)
+    places = {name: n for n, name in enumerate(dict.fromkeys(row.name for row in starts if row.minor))}
+    rows = tuple(
+        replace(row, parts=tuple(replace(part, place=places[part.name]) for part in row.parts)) for row in starts
+    )
+    name, caption = f"{section} {comparison.name} timeline", "startup timeline"
     title = f"{section}, {comparison.name}: {caption}"
-    return Timeline(name, title, caption, f"{title}. {told}.", lanes)
+    return Rows(name, title, caption, f"{title}. {values}.", "s", rows)
 
 
-def _lane(arm: Arm, unit: str) -> Lane | None:
-    """The run in the middle: the one whose value is nearest to the median."""
-    runs = [run for run in arm.runs if known(run.value) and any(_spans(run))]
+def _start(arm: Arm, unit: str) -> list[Row]:
+    """The run whose value is nearest to the median."""
+    runs = [run for run in arm.runs if known(run.value) and _phases(run)]
     if not runs or not known(arm.median):
-        return None
+        return []
     run = min(runs, key=lambda run: abs(run.value - arm.median))
-    return Lane(arm.name, quantity(run.value, unit), tuple(_spans(run)))
+    return [Row(arm.name, quantity(run.value, unit)), *_phases(run)]
 
 
-def _spans(run: Run) -> Iterator[Span]:
-    for phase in run.phases:
-        if known(phase.begin, phase.end) and 0 <= phase.begin <= phase.end:
-            yield Span(phase.service, phase.begin, phase.end)
+def _phases(run: Run) -> list[Row]:
+    return [
+        Row(
+            one.service,
+            quantity(one.end - one.begin, "s"),
+            parts=(Part(one.service, one.begin, one.end, 0),),
+            minor=True,
+        )
+        for one in run.phases
+        if known(one.begin, one.end) and 0 <= one.begin <= one.end
+    ]

@@ -1,6 +1,7 @@
-"""Charts as values: what is to be drawn, and in which words it is told to those who do not see it. Pure.
+"""Charts as values: what is drawn, and the text for readers who do not see it. Pure.
 
-`title` says what a picture is of where it stands alone, `caption` where its heading stands above it.
+`name` is that of its file, `title` stands above a picture on its own, `caption` above the chart in the page, and
+`words` is its text alternative.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Point:
-    """A median, and the least and the most of the runs behind it."""
+    """A median, with the least and the most of its runs."""
 
     x: float
     y: float
@@ -29,23 +30,27 @@ class Series:
 
 @dataclass(frozen=True)
 class Panel:
-    """Axes of their own. `unit` is that of y; `log` when the values span too much for a scale from zero."""
+    """One pair of axes. `log` is for values that span too much for a scale from zero."""
 
     title: str
-    unit: str
     series: tuple[Series, ...]
     log: bool = False
 
 
 @dataclass(frozen=True)
-class Curves:
-    """Lines over `axis`, panels one above the other. `ticks` are the places that were measured; `log` when they are
-    powers of something."""
+class Chart:
+    """What all charts have."""
 
     name: str
     title: str
     caption: str
     words: str
+
+
+@dataclass(frozen=True)
+class Curves(Chart):
+    """Lines over `axis`, panels one above the other. `ticks` are the measured places; `log` when they are powers."""
+
     axis: str
     ticks: tuple[float, ...]
     panels: tuple[Panel, ...]
@@ -53,90 +58,38 @@ class Curves:
 
 
 @dataclass(frozen=True)
-class BarRow:
-    """An arm: its median with the least and the most of its runs, None where unknown; the verdict in `words`."""
-
-    name: str
-    median: float | None
-    least: float | None
-    most: float | None
-    runs: tuple[float, ...]
-    words: str
-
-
-@dataclass(frozen=True)
-class Bars:
-    """Arms beside each other."""
-
-    name: str
-    title: str
-    caption: str
-    words: str
-    unit: str
-    rows: tuple[BarRow, ...]
-
-
-@dataclass(frozen=True)
-class Span:
-    """A service from `begin` to `end`, in seconds."""
+class Part:
+    """A piece of a bar. `place` picks colour and hatching; None is what is left, and only outlined."""
 
     name: str
     begin: float
     end: float
-
-
-@dataclass(frozen=True)
-class Lane:
-    """The start of one arm; `words` say how long it took."""
-
-    name: str
-    words: str
-    spans: tuple[Span, ...]
-
-
-@dataclass(frozen=True)
-class Timeline:
-    """Starts, each over the same seconds."""
-
-    name: str
-    title: str
-    caption: str
-    words: str
-    lanes: tuple[Lane, ...]
-
-
-@dataclass(frozen=True)
-class Segment:
-    """Bytes of a bar; `place` picks colour and hatching, None is memory that is left."""
-
-    name: str
-    bytes: int
     place: int | None
 
 
 @dataclass(frozen=True)
-class Pile:
-    """A bar of parts. `mark` is what the driver showed, in bytes; None where it did not tell."""
+class Row:
+    """A name with `value` at the right, a bar of `parts` below it, and a `note`; without parts it is a heading.
+
+    `runs` are drawn as dots, `spread` as a line with ends, `mark` as a tick across the bar; a `minor` row belongs to
+    the heading above it."""
 
     name: str
-    words: str
-    parts: tuple[Segment, ...]
-    mark: int | None = None
+    value: str
+    note: str = ""
+    parts: tuple[Part, ...] = ()
+    runs: tuple[float, ...] = ()
+    spread: tuple[float, ...] = ()
+    mark: float | None = None
+    minor: bool = False
 
 
 @dataclass(frozen=True)
-class StackedBars:
-    """Bars over bytes. `total` is where the card ends, None where that is unknown or of no interest; `legend` are the
-    parts' names by place; `marked` says what a mark is, "" without marks."""
+class Rows(Chart):
+    """Bars over one scale in `unit`. `legend` names the parts by place, `marked` the marks; a card ends at `limit`."""
 
-    name: str
-    title: str
-    caption: str
-    words: str
-    piles: tuple[Pile, ...]
-    legend: tuple[str, ...]
-    total: int | None = None
+    unit: str
+    rows: tuple[Row, ...]
+    legend: tuple[str, ...] = ()
+    limit: float | None = None
     marked: str = ""
-
-
-Chart = Curves | Bars | Timeline | StackedBars

@@ -1,32 +1,30 @@
-"""Measured numbers as people read them. Pure. What nobody knows is said to be unknown."""
+"""Numbers and names as the report prints them. Pure. A number that is missing or not finite is "unknown"."""
 
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Iterable
 
 UNKNOWN = "unknown"
+LONGEST = 60  # characters of a name in a file or a link
 
 
 def number(value: float | None) -> str:
-    """Three digits that count, or the whole number: 12,838; 62.4; 0.0551."""
+    """Three significant digits, or the whole number: 12,838; 62.4; 0.0551."""
     if value is None or not math.isfinite(value):
         return UNKNOWN
-    if value == 0:
-        return "0"
-    digits = 2 - math.floor(math.log10(abs(value)))
-    if digits <= 0:
-        return f"{value:,.0f}"
-    return f"{value:,.{min(digits, 9)}f}"
+    digits = 2 - math.floor(math.log10(abs(value))) if value else 0
+    return f"{value:,.{min(max(digits, 0), 9)}f}"
 
 
 def quantity(value: float | None, unit: str) -> str:
     """`"12,838 tok/s"`."""
-    said = number(value)
-    return said if said == UNKNOWN else f"{said} {unit}".rstrip()
+    return f"{number(value)} {unit}".rstrip() if known(value) else UNKNOWN
 
 
 def plain(value: float | None) -> str:
-    """A number that somebody chose, as it was chosen: 64; 0.5; 2,048."""
+    """A number that was chosen, as it was written: 64; 0.5; 2,048."""
     if value is None or not math.isfinite(value):
         return UNKNOWN
     return f"{value:,.0f}" if value == round(value) else f"{value:g}"
@@ -41,7 +39,7 @@ def short(value: float) -> str:
 
 
 def ratio(value: float) -> str:
-    """`"2.01x"`; a ratio of 0 or less is that of a run that showed nothing."""
+    """`"2.01x"`; unknown for 0 and less, which come of runs without a result."""
     return f"{value:.2f}x" if math.isfinite(value) and value > 0 else UNKNOWN
 
 
@@ -56,5 +54,15 @@ def duration(seconds: float | None) -> str:
 
 
 def known(*values: float | None) -> bool:
-    """Whether all of these are numbers that can be drawn."""
+    """Whether all of these are finite numbers."""
     return all(value is not None and math.isfinite(value) for value in values)
+
+
+def unique(names: Iterable[str], fallback: str) -> list[str]:
+    """A slug for files, ids and links for each name, in order; duplicates are numbered: `chat`, `chat-2`."""
+    made: list[str] = []
+    for name in names:
+        slug = re.sub(r"[^a-z0-9]+", "-", name.lower())[:LONGEST].strip("-") or fallback
+        tries = (slug, *(f"{slug}-{n}" for n in range(2, len(made) + 2)))
+        made.append(next(one for one in tries if one not in made))
+    return made

@@ -1,4 +1,4 @@
-"""Bench and its drawn charts -> the page's text. What the page says is decided here; the template prints it."""
+"""The page's text, from a benchmark and its drawn charts. The content is decided here; the template prints it."""
 
 from __future__ import annotations
 
@@ -8,24 +8,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from kit.bench.html.answers import (
-    KeyResult,
-    Tally,
-    summary,
-    tallies,
-)
+from kit.bench.html.answers import Finding, KeyResult, summary, tallies
 from kit.bench.html.charts import Placed
 from kit.bench.html.memorycharts import total
-from kit.bench.html.names import unique
-from kit.bench.html.numbers import UNKNOWN, duration
+from kit.bench.html.numbers import UNKNOWN, duration, unique
 from kit.bench.html.palette import DARK, LIGHT
 from kit.bench.html.tables import Table, arms_table, figures_table, memory_table, runs_table
-from kit.bench.results import (
-    Bench,
-    Comparison,
-    Experiment,
-    TestBed,
-)
+from kit.bench.results import Bench, Comparison, Experiment, TestBed
 from kit.stack.render import fill
 from kit.units import size
 
@@ -44,59 +33,42 @@ class Figure:
 
 @dataclass(frozen=True)
 class Block:
-    """One comparison. A chart alone stands beside its numbers, `several` above them. `runs` is None where they were
-    listed before."""
+    """One comparison. A single chart is beside its numbers, several are above them. `runs` is None where another block
+    lists them."""
 
-    title: str
-    condition: str
+    comparison: Comparison
     figures: tuple[Figure, ...]
-    several: bool
     tables: tuple[Table, ...]
     runs: Table | None
-    runs_said: str
+    runs_title: str
     commands: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Section:
-    """One experiment. `without` says what there is where no verdict is: curves, one arm alone,
-    or nothing."""
+    """One experiment. `without` stands in the place of verdicts: curves, not compared, or not measured."""
 
     id: str
-    name: str
-    question: str
+    experiment: Experiment
     answers: tuple[KeyResult, ...]
-    tallies: tuple[Tally, ...]
+    tallies: dict[Finding, int]
     without: str
-    varies: str
-    held: tuple[str, ...]
     figures: tuple[Figure, ...]
     blocks: tuple[Block, ...]
-    remarks: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Listed:
-    """Things by name, under a heading."""
-
-    title: str
-    terms: tuple[Term, ...]
 
 
 @dataclass(frozen=True)
 class Page:
-    """All that the report says. `unfinished` is "" when the benchmark is complete."""
+    """All that the report says."""
 
     title: str
     lead: tuple[Term, ...]
-    unfinished: str
-    notes: tuple[str, ...]
+    complete: bool
+    setup: TestBed
+    terms: dict[str, tuple[Term, ...]]
     sections: tuple[Section, ...]
     memory_figures: tuple[Figure, ...]
     memory_table: Table | None
-    setup: tuple[Listed, ...]
-    stacks: tuple[str, ...]
-    manifest: str
 
 
 def html(bench: Bench, drawn: Sequence[Placed], svgs: Mapping[str, str]) -> str:
@@ -111,36 +83,34 @@ def page(bench: Bench, drawn: Sequence[Placed], svgs: Mapping[str, str]) -> Page
         place = (one.experiment, one.comparison)
         pictures[place] = (*pictures.get(place, ()), Figure(one.chart.caption, svgs[one.chart.name]))
     ids = unique((f"experiment-{one.name}" for one in bench.experiments), "experiment")
-    sections = (
-        _section(n, one, id_, pictures) for n, (one, id_) in enumerate(zip(bench.experiments, ids, strict=True))
-    )
+    setup = bench.setup
+    listed: dict[str, tuple[Term, ...]] = {
+        "Card": tuple(_card(setup, total(bench))),
+        "Host": tuple(setup.host.items()),
+        "Versions": tuple(setup.versions.items()),
+        "Images": tuple(setup.images.items()),
+    }
     return Page(
-        title=_title(bench.setup),
+        title=_title(setup),
         lead=tuple(_lead(bench)),
-        unfinished="" if bench.actual_seconds is not None else "Not finished: this is what had been measured so far.",
-        notes=bench.setup.notes,
-        sections=tuple(sections),
+        complete=bench.actual_seconds is not None,
+        setup=setup,
+        terms={title: terms for title, terms in listed.items() if terms},
+        sections=tuple(_section(n, one, ids[n], pictures) for n, one in enumerate(bench.experiments)),
         memory_figures=pictures.get((None, None), ()),
         memory_table=memory_table(bench.memory) if bench.memory else None,
-        setup=tuple(one for one in _setup(bench) if one.terms),
-        stacks=bench.setup.stacks,
-        manifest=bench.setup.manifest,
     )
 
 
 def _section(n: int, experiment: Experiment, id_: str, pictures: Mapping[Place, tuple[Figure, ...]]) -> Section:
     return Section(
         id=id_,
-        name=experiment.name,
-        question=experiment.question,
+        experiment=experiment,
         answers=summary(experiment),
         tallies=tallies(experiment),
         without=_without(experiment),
-        varies=experiment.varies,
-        held=experiment.constant,
         figures=pictures.get((n, None), ()),
         blocks=tuple(_blocks(n, experiment, pictures)),
-        remarks=experiment.remarks,
     )
 
 
@@ -152,37 +122,26 @@ def _without(experiment: Experiment) -> str:
 
 
 def _blocks(n: int, experiment: Experiment, pictures: Mapping[Place, tuple[Figure, ...]]) -> Iterator[Block]:
-    """One for each comparison. Several may be about the same runs: what else they say is printed once, and a further
-    curve of them would only say again what its model's first one has in a column."""
-    seen: set[tuple[str, ...]] = set()
+    """One for each comparison. Where several are about the same runs, the first one lists them and has the further
+    curves as columns."""
+    listed: set[tuple[str, ...]] = set()
     for m, comparison in enumerate(experiment.comparisons):
         keys = tuple(run.key for arm in comparison.arms for run in arm.runs)
-        again = bool(keys) and keys in seen
-        seen.add(keys)
-        if not (again and comparison.kind == "curve"):
-            yield _block(comparison, pictures.get((n, m), ()), again)
+        repeated = bool(keys) and keys in listed
+        listed.add(keys)
+        if not (repeated and comparison.kind == "curve"):
+            yield _block(comparison, pictures.get((n, m), ()), repeated)
 
 
-def _block(comparison: Comparison, figures: tuple[Figure, ...], again: bool) -> Block:
-    tables = (arms_table(comparison), None if again else figures_table(comparison))
+def _block(comparison: Comparison, figures: tuple[Figure, ...], repeated: bool) -> Block:
+    if repeated:
+        return Block(comparison, figures, (arms_table(comparison),), None, "", ())
+    tables = (arms_table(comparison), figures_table(comparison))
     runs = runs_table(comparison)
     commands = dict.fromkeys(line for arm in comparison.arms for run in arm.runs for line in run.commands)
-    return Block(
-        title=comparison.name,
-        condition=comparison.condition,
-        figures=figures,
-        several=len(figures) != 1,
-        tables=tuple(table for table in tables if table),
-        runs=None if again else runs,
-        runs_said=_runs_said(len(runs.rows), bool(commands)) if runs else "",
-        commands=() if again else tuple(commands),
-    )
-
-
-def _runs_said(count: int, commands: bool) -> str:
-    if count == 1:
-        return "1 run and its commands" if commands else "1 run"
-    return f"{count} runs and their commands" if commands else f"{count} runs"
+    title = f"{len(runs.rows)} run{'s' if len(runs.rows) != 1 else ''}"
+    title += f" and {'their' if len(runs.rows) != 1 else 'its'} commands" if commands else ""
+    return Block(comparison, figures, tuple(table for table in tables if table), runs, title, tuple(commands))
 
 
 def _title(setup: TestBed) -> str:
@@ -194,11 +153,11 @@ def _title(setup: TestBed) -> str:
 def _lead(bench: Bench) -> Iterator[Term]:
     yield "Profile", bench.setup.profile or UNKNOWN
     yield "Started", _when(bench.started)
-    yield "Told beforehand", duration(bench.estimated_seconds)
+    yield "Estimated", duration(bench.estimated_seconds)
     took = duration(bench.actual_seconds)
     if bench.estimated_seconds and bench.actual_seconds:
         took += f" ({bench.actual_seconds / bench.estimated_seconds - 1:+.0%})"
-    yield "Took", took
+    yield "Actual", took
 
 
 def _when(text: str) -> str:
@@ -210,14 +169,6 @@ def _when(text: str) -> str:
     return f"{moment:%Y-%m-%d %H:%M} {moment.tzname() or ''}".rstrip()
 
 
-def _setup(bench: Bench) -> Iterator[Listed]:
-    setup, whole = bench.setup, total(bench)
-    yield Listed("Card", tuple(_card(setup, whole)))
-    yield Listed("Host", tuple(setup.host.items()))
-    yield Listed("Versions", tuple(setup.versions.items()))
-    yield Listed("Images", tuple(setup.images.items()))
-
-
 def _card(setup: TestBed, whole: int | None) -> Iterator[Term]:
     for key, value in setup.card.items():
         if key == "total_bytes" and whole:
@@ -225,7 +176,7 @@ def _card(setup: TestBed, whole: int | None) -> Iterator[Term]:
         elif key == "free_bytes" and isinstance(value, int):
             yield "free before", size(value)
         elif key == "processes" and isinstance(value, list):
-            yield from (("held by others", _process(one)) for one in value if isinstance(one, dict))
+            yield from (("in use by", _process(one)) for one in value if isinstance(one, dict))
         elif value not in (None, [], ""):
             yield key.replace("_", " "), _text(value)
 

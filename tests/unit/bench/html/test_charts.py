@@ -11,14 +11,7 @@ from typing import TypeVar
 from hypothesis import given
 
 from kit.bench.html.charts import charts, figures_of
-from kit.bench.html.chartspecs import (
-    Bars,
-    Chart,
-    Curves,
-    Lane,
-    StackedBars,
-    Timeline,
-)
+from kit.bench.html.chartspecs import Chart, Curves, Rows
 from kit.bench.results import Arm, Bench, Comparison, Figures, Percentiles, Phase, Run
 from tests.support.anybench import BENCHES
 from tests.support.benches import EXAMPLE
@@ -118,10 +111,10 @@ def test_figures_are_the_model_s_or_those_of_all_or_of_the_only_one() -> None:
 
 def test_an_arm_that_nobody_knows_keeps_its_row_and_no_bar_is_invented() -> None:
     whole = compared("x", "", "one 3 3 3 | two 5 5 5")
-    (chart,) = of_kind(about(replace(whole, arms=(whole.arms[0], replace(whole.arms[1], runs=())))), Bars)
-    assert [(row.name, row.median, row.runs) for row in chart.rows] == [
-        ("one", 3.0, (3.0, 3.0, 3.0)),
-        ("two", None, ()),
+    (chart,) = of_kind(about(replace(whole, arms=(whole.arms[0], replace(whole.arms[1], runs=())))), Rows)
+    assert [(row.name, row.value, [part.end for part in row.parts], row.runs) for row in chart.rows] == [
+        ("one", "3.00 tok/s", [3.0], (3.0, 3.0, 3.0)),
+        ("two", "unknown", [], ()),
     ]
     assert "two: unknown" in chart.words
 
@@ -137,16 +130,31 @@ def test_a_start_is_drawn_by_its_run_in_the_middle() -> None:
         Run("k", n, value, 1.0, phases=(Phase("chat", 0.0, value),)) for n, value in enumerate((9.0, 4.0, 5.0))
     )
     comparison = Comparison("cold", "", "s", "lower", (Arm("parallel", runs, 5.0, 4.0, 9.0),))
-    (chart,) = of_kind(about(comparison), Timeline)
-    assert [(lane.name, lane.words, lane.spans[0].end) for lane in chart.lanes] == [("parallel", "5.00 s", 5.0)]
+    _, chart = of_kind(about(comparison), Rows)
+    assert [(row.name, row.value, [part.end for part in row.parts]) for row in chart.rows] == [
+        ("parallel", "5.00 s", []),
+        ("chat", "5.00 s", [5.0]),
+    ]
+
+
+def test_a_service_has_the_same_colour_in_every_start() -> None:
+    def arm(name: str, *services: str) -> Arm:
+        phases = tuple(Phase(service, 0.0, 5.0) for service in services)
+        return Arm(name, (Run("k", 1, 5.0, 1.0, phases=phases),), 5.0, 5.0, 5.0)
+
+    comparison = Comparison(
+        "cold", "", "s", "lower", (arm("one", "chat", "tiny"), arm("two", "tiny", "router", "chat"))
+    )
+    rows = of_kind(about(comparison), Rows)[1].rows
+    places = {(part.name, part.place) for row in rows for part in row.parts}
+    assert places == {("chat", 0), ("tiny", 1), ("router", 2)}
 
 
 def test_a_phase_that_ends_before_it_begins_is_not_drawn() -> None:
     run = Run("k", 1, 5.0, 1.0, phases=(Phase("odd", 3.0, 1.0), Phase("good", 1.0, 3.0)))
     comparison = Comparison("cold", "", "s", "lower", (Arm("parallel", (run,), 5.0, 5.0, 5.0),))
-    lanes: tuple[Lane, ...] = of_kind(about(comparison), Timeline)[0].lanes
-    assert [span.name for span in lanes[0].spans] == ["good"]
+    assert [row.name for row in of_kind(about(comparison), Rows)[1].rows] == ["parallel", "good"]
 
 
 def test_a_benchmark_without_memory_has_no_chart_of_it() -> None:
-    assert not of_kind(EMPTY, StackedBars)
+    assert not charts(EMPTY)

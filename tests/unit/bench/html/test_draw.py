@@ -15,24 +15,24 @@ from hypothesis import HealthCheck, given, settings
 from PIL import Image
 
 from kit.bench.html.charts import charts
-from kit.bench.html.chartspecs import (
-    BarRow,
-    Bars,
-    Chart,
-    Curves,
-    StackedBars,
-    Timeline,
-)
-from kit.bench.html.draw import png, svg
-from kit.bench.html.palette import EITHER
+from kit.bench.html.chartspecs import Part, Row, Rows
+from kit.bench.html.draw import WIDTH, clipped, columns_of, png, svg
+from kit.bench.html.palette import LIGHT
 from kit.bench.results import Bench
 from tests.support.anybench import BENCHES
 from tests.support.benches import EXAMPLE
 from tests.support.paths import ROOT
 
-EACH = {type(one.chart): one.chart for one in reversed(charts(EXAMPLE))}  # the first of each
-KINDS = (Curves, Bars, Timeline, StackedBars)
+ALL = {one.chart.name: one.chart for one in charts(EXAMPLE)}
+KINDS = {
+    "curves": ALL["sweep-tok-s"],
+    "arms": ALL["policy-large"],
+    "timeline": ALL["startup-cold-caches-timeline"],
+    "memory": ALL["memory-of-each-worker"],
+}
 ODD = ("<script>alert(1)</script>", "$x^2$", "_hidden", "two\nlines", "name " * 40, "🦙 模型", "%s {0} \\n")
+
+VARIABLE = re.compile(r"var\(--[\w-]+\)")
 
 
 def texts(drawn: str) -> list[str]:
@@ -40,77 +40,116 @@ def texts(drawn: str) -> list[str]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_same_chart_gives_the_same_bytes(kind: type[Chart]) -> None:
-    chart = EACH[kind]
+def test_the_same_chart_gives_the_same_bytes(kind: str) -> None:
+    chart = KINDS[kind]
     assert svg(chart) == svg(chart) and png(chart) == png(chart)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_drawing_has_no_colour_of_its_own_and_is_read_out(kind: type[Chart]) -> None:
-    drawn = svg(EACH[kind])
-    assert not re.search(r"#[0-9a-fA-F]{6}\b", drawn) and not any(colour in drawn for _, colour in EITHER.named())
-    assert ElementTree.fromstring(drawn).get("aria-label") == EACH[kind].words
+def test_a_drawing_has_no_colour_of_its_own_and_is_read_out(kind: str) -> None:
+    drawn = svg(KINDS[kind])
+    assert not re.search(r"#[0-9a-fA-F]{6}\b", drawn) and {"var(--ink)", "var(--series-1)"} <= set(
+        VARIABLE.findall(drawn)
+    )
+    root = ElementTree.fromstring(drawn)
+    assert (root.get("role"), root.get("aria-label")) == ("img", KINDS[kind].words)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_drawing_reaches_for_nothing_outside(kind: type[Chart]) -> None:
-    drawn = svg(EACH[kind])
+def test_a_drawing_is_one_element_from_which_nothing_leaks_into_the_page(kind: str) -> None:
+    drawn = svg(KINDS[kind])
+    assert drawn.startswith("<svg ") and drawn.rstrip().endswith("</svg>")
+    assert not re.search(r"<\?xml|DOCTYPE|<style|metadata", drawn)
+
+
+def test_ids_are_the_chart_s_own_and_every_reference_finds_its_own() -> None:
+    ids: list[str] = []
+    for chart in (*KINDS.values(), ALL["policy-small"]):  # two of them look the same
+        root = ElementTree.fromstring(svg(chart))
+        own = {str(node.get("id")) for node in root.iter() if node.get("id")}
+        values = " ".join(value for node in root.iter() for key, value in node.attrib.items() if key != "aria-label")
+        assert own and set(re.findall(r"#([\w-]+)", values)) <= own
+        ids += own
+    assert len(set(ids)) == len(ids)
+
+
+def test_letters_are_as_large_as_the_theme_says() -> None:
+    styles = [str(text.get("style")) for text in ElementTree.fromstring(svg(KINDS["arms"])).iter("text")]
+    assert all("font-size: 11px" in style for style in styles) and any("font-weight: 700" in style for style in styles)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_drawing_reaches_for_nothing_outside(kind: str) -> None:
+    drawn = svg(KINDS[kind])
     assert not re.search(r"https?:|<script|<image|<foreignObject|@import|\son\w+=", drawn)
     assert len(drawn) < 40_000
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_picture_has_two_dots_a_pixel_and_light_paper(kind: type[Chart]) -> None:
-    with Image.open(io.BytesIO(png(EACH[kind]))) as picture:
-        assert picture.width == 760 and picture.height > 250
+def test_a_picture_has_two_dots_a_pixel_and_light_paper(kind: str) -> None:
+    with Image.open(io.BytesIO(png(KINDS[kind]))) as picture:
+        assert picture.width == 2 * WIDTH and picture.height > 250
         assert picture.convert("RGB").getpixel((2, 2)) == (255, 255, 255)
 
 
 def test_the_words_of_a_chart_are_text() -> None:
-    said = texts(svg(EACH[Bars]))
-    bars = EACH[Bars]
-    assert isinstance(bars, Bars)
-    assert all(row.name in said and row.words in said for row in bars.rows if row.words)
-    assert {"chat", "small", "tiny", "together", "requests at once", "tok/s"} <= set(texts(svg(EACH[Curves])))
+    chart = KINDS["arms"]
+    assert isinstance(chart, Rows)
+    assert {text for row in chart.rows for text in (row.name, row.value, row.note) if text} <= set(texts(svg(chart)))
+    assert {"chat", "small", "tiny", "together", "requests at once", "tok/s"} <= set(texts(svg(KINDS["curves"])))
 
 
 @pytest.mark.parametrize("name", ODD)
 def test_a_name_is_drawn_as_it_is_or_shortened_and_is_never_markup(name: str) -> None:
-    rows = (BarRow(name, 3.0, 2.0, 4.0, (2.0, 3.0, 4.0), name),)
-    chart = Bars("odd", name, name, name, name, rows)
+    rows = (Row(name, name, name, (Part(name, 0.0, 3.0, 0),), (2.0, 3.0, 4.0), (2.0, 4.0)),)
+    chart = Rows("odd", name, name, name, name, rows, (name,), marked=name)
     drawn = svg(chart)
     assert "<script" not in drawn and png(chart)
-    start = re.split(r"[\n\ufffd]", name)[0][:12]
-    assert any(text.startswith(start) for text in texts(drawn))
+    start = re.split(r"[\n\ufffd]", name)[0][:6]
+    assert len([text for text in texts(drawn) if text.startswith(start)]) >= 4
+
+
+def test_a_colour_in_a_name_is_text() -> None:
+    name = f'fill: {LIGHT.ink}; id="p_1"'
+    chart = Rows("odd", "", "", "", "s", (Row(name, "", parts=(Part("", 0.0, 3.0, 0),)),))
+    assert name in texts(svg(chart))
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"), [("short", "short"), ("much too long", "much too…"), ("模型模型模型", "模型模型…")]
+)
+def test_a_text_is_clipped_to_its_columns(text: str, shown: str) -> None:
+    assert clipped(text, 9) == shown and columns_of(shown) <= 9
 
 
 def test_an_unknown_arm_is_a_name_without_a_bar() -> None:
-    known = BarRow("one", 3.0, 2.0, 4.0, (3.0,), "")
-    both = Bars("x", "", "", "", "s", (known, BarRow("two", None, None, None, (), "")))
+    known = Row("one", "3.00 s", parts=(Part("one", 0.0, 3.0, 0),))
+    both = Rows("x", "", "", "", "s", (known, Row("two", "unknown")))
     assert {"two", "unknown"} <= set(texts(svg(both)))
-    assert svg(both).count("<path") < 2 * svg(replace(both, rows=(known, replace(known, name="two")))).count("<path")
+    assert svg(both).count("<path") < svg(replace(both, rows=(known, replace(known, name="two")))).count("<path")
 
 
 def test_a_unit_that_moves_the_cursor_is_drawn_without_it() -> None:
-    assert "\N{REPLACEMENT CHARACTER}" in svg(replace(EACH[Bars], unit="\x08"))
+    chart = KINDS["arms"]
+    assert isinstance(chart, Rows) and "\N{REPLACEMENT CHARACTER}" in svg(replace(chart, unit="\x08"))
 
 
 @settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
 @given(BENCHES)
 def test_whatever_was_measured_is_drawn(bench: Bench) -> None:
     for one in charts(bench)[:2]:
-        drawn = ElementTree.fromstring(svg(one.chart))
-        numbers = [float(part) for part in str(drawn.get("viewBox")).split()]
+        drawn = svg(one.chart)
+        numbers = [float(part) for part in str(ElementTree.fromstring(drawn).get("viewBox")).split()]
         assert numbers[2] > 300 and 20 < numbers[3] < 2000
-        assert "nan" not in re.sub(r">[^<]*<|aria-label=\"[^\"]*\"", "", svg(one.chart)).lower()
+        assert "nan" not in re.sub(r">[^<]*<|aria-label=\"[^\"]*\"", "", drawn).lower()
 
 
 def test_matplotlib_s_own_settings_are_left_as_they_were_and_those_of_the_user_do_not_matter() -> None:
     import matplotlib
 
-    before = svg(EACH[Bars])
+    before = svg(KINDS["arms"])
     with matplotlib.rc_context({"font.size": 30, "svg.fonttype": "path", "text.parse_math": True}):
-        assert svg(EACH[Bars]) == before
+        assert svg(KINDS["arms"]) == before
         assert matplotlib.rcParams["font.size"] == 30
 
 

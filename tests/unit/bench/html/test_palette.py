@@ -6,8 +6,7 @@ from itertools import combinations
 
 import pytest
 
-from kit.bench.html.palette import DARK, EITHER, LIGHT, Palette
-from kit.bench.html.sheet import DASHES, HATCHES, MARKERS
+from kit.bench.html.palette import DARK, DASHES, HATCHES, LIGHT, MARKERS
 
 THEMES = {"light": LIGHT, "dark": DARK}
 # Linear RGB as it is seen; Machado, Oliveira, Fernandes: A Physiologically-based Model for Simulation of Color Vision
@@ -89,11 +88,8 @@ def test_series_are_told_apart_without_any_colour() -> None:
     assert len({*MARKERS}) >= count and len({*map(str, DASHES)}) >= count and len({*HATCHES}) >= count
 
 
-def test_the_themes_name_the_same_colours_and_the_stand_in_is_no_colour_of_theirs() -> None:
-    assert [name for name, _ in LIGHT.named()] == [name for name, _ in DARK.named()]
-    assert [name for name, _ in EITHER.named()] == [name for name, _ in LIGHT.named()]
-    assert not values(EITHER) & (values(LIGHT) | values(DARK)) and len(values(EITHER)) == len(EITHER.named())
-
-
-def values(palette: Palette) -> set[str]:
-    return {colour for _, colour in palette.named()}
+@pytest.mark.parametrize("theme", THEMES)
+def test_the_themes_name_the_same_colours_and_none_twice(theme: str) -> None:
+    named = THEMES[theme].named()
+    assert [name for name, _ in named] == [name for name, _ in LIGHT.named()]
+    assert len({colour for _, colour in named}) == len(named)

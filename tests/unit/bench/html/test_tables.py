@@ -92,8 +92,8 @@ def test_memory_has_a_column_for_each_worker_and_the_sums_below() -> None:
         "weights | 3.0 MiB | none",
         "graphs | none | 5.0 MiB",
         "planned | 3.0 MiB | 5.0 MiB",
-        "held | 4.0 MiB | unknown",
-        "planned over held | -25.0% | unknown",
+        "measured | 4.0 MiB | unknown",
+        "planned / measured | -25.0% | unknown",
     ]
 
 
