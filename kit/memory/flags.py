@@ -11,8 +11,8 @@ _SHORTEST = len("--max-num-b")
 
 @dataclass(frozen=True)
 class Flags:
-    """The memory-relevant part of `args`; None where the user said nothing. `speculative` means that a draft model or
-    head is asked for, whose memory no bill knows."""
+    """The memory-relevant part of `args`; None where the user said nothing. `speculative` is set for a draft model
+    or head, which cannot be priced."""
 
     batched_tokens: int = _DEFAULT_BATCHED
     kv_dtype: str = "auto"

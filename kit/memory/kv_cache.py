@@ -1,8 +1,8 @@
 """What a KV cache costs: the arithmetic of vLLM's block pool, to the byte. Pure.
 
-Theory. Every layer that remembers keeps `block_tokens` tokens in one page. Layers of one kind form groups of equal
+Theory. Every attention layer keeps `block_tokens` tokens in one page. Layers of one kind form groups of equal
 size; the pool hands out whole blocks, and one block is a page in each layer of a group. A request of `context` tokens
-takes some blocks of every group, so the pool's token count depends on the context asked for:
+takes some blocks of every group, so the pool's token count depends on the context:
 tokens = int(blocks / blocks_per_request x context), which is what vLLM logs as "GPU KV cache size".
 Sources: vLLM v1/core/kv_cache_utils.py (groups, capacity), v1/kv_cache_interface.py (pages, windows).
 """

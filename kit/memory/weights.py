@@ -29,7 +29,7 @@ _FLOATS = ("F64", "F32", "F16", "BF16")
 
 def weights_bytes(facts: Facts, quantization: str | None = None) -> int:
     """Bytes on the card. Floating tensors are converted to the dtype served; packed ones keep theirs. `quantization`
-    is one asked for at start (fp8, ...): linear layers then take one byte an element."""
+    is done at start (fp8, ...): linear layers then take one byte an element."""
     sizes: dict[tuple[str, int], int] = defaultdict(int)
     for tensor in facts.tensors:
         copies, name = _fused(tensor, facts.experts)

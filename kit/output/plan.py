@@ -84,7 +84,7 @@ def _summary(plan: Plan) -> Table:
 
 
 def _sizes(*shares: Share) -> Iterator[str]:
-    """Weights, KV cache, all the rest and the total."""
+    """Weights, the rest without the KV cache, the KV cache and the total."""
     weights, kv = (sum(share.bytes_of(kind) for share in shares) for kind in ("weights", "kv_cache"))
     total = sum(share.total_bytes for share in shares)
     return map(gib, (weights, total - weights - kv, kv, total))

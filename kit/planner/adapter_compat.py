@@ -3,7 +3,7 @@
 Theory. A LoRA adapter is a pair of matrices for each layer that it changes: A is rank x in, B is out x rank. So its
 shapes say what model it was made for, and its adapter_config.json says the name of that model. Shapes are proof of a
 wrong base; a name is proof only where both names are those of models: it may as well be a path on the machine where
-the adapter was trained. What can be proven stops the walk, at the adapter's line; what cannot is said as a remark.
+the adapter was trained. What is proven is an error at the adapter's line; what cannot be is a remark on the plan.
 """
 
 from __future__ import annotations

@@ -42,13 +42,12 @@ def wrong_card(promises: tuple[Promise, ...], gpu: Gpu) -> Problem | None:
     """A file that was printed for another card: its shares are fractions of another total."""
     for promise in promises:
         known = promise.card in (gpu.uuid, gpu.name) or not promise.card.startswith("GPU-")
-        if known and abs(promise.card_bytes - gpu.total_bytes) <= SAME_CARD:
-            continue
-        return Problem(
-            f"the compose file was planned for {promise.card} with {gib(promise.card_bytes)}, "
-            f"and this machine's card is {gpu.name} ({gpu.uuid or 'no UUID'}) with {gib(gpu.total_bytes)}",
-            "needed: `monogpu-kit render --gpu live`, which plans for this card",
-        )
+        if not known or abs(promise.card_bytes - gpu.total_bytes) > SAME_CARD:
+            return Problem(
+                f"the compose file was planned for {promise.card} with {gib(promise.card_bytes)}, "
+                f"and this machine's card is {gpu.name} ({gpu.uuid or 'no UUID'}) with {gib(gpu.total_bytes)}",
+                "needed: `monogpu-kit render --gpu live`, which plans for this card",
+            )
     return None
 
 

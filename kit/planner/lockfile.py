@@ -1,7 +1,7 @@
 """monogpu.lock.yaml: what `calibrate` measured, and whether it still holds. Pure.
 
 A locked worker is priced by its measurement instead of by formulas. A measurement holds for one card, driver, image and
-set of flags; a lock from another is refused as a whole.
+set of flags; a lock of another is refused.
 """
 
 from __future__ import annotations
