@@ -1,4 +1,4 @@
-"""One error class per stage of the walk, each with its exit code, and the shape every problem is printed in.
+"""An error class for each stage, with its exit code, and the form in which problems are printed.
 
 A `Problem` points at the manifest: `file:line:col: path: what; needed`, then the line and a caret. Later stages keep
 pointing there, so a memory problem is read at the line that asked for the memory.
@@ -18,7 +18,7 @@ QUOTE_WIDTH = 60  # of a quoted value
 
 
 def dotted(path: KeyPath) -> str:
-    """`("models", 1, "context")` -> `models[1].context`; a word that would be misread is quoted: `env["a.b"]`."""
+    """`("models", 1, "context")` -> `models[1].context`; an ambiguous key is quoted: `env["a.b"]`."""
     text = ""
     for step in path:
         if isinstance(step, int):
@@ -72,7 +72,7 @@ def _columns(text: str) -> int:
 @dataclass(frozen=True)
 class Problem:
     """One thing that is wrong: `what` happened, what was `needed` (why, and what to do), a `hint` such as the nearest
-    word."""
+    key."""
 
     what: str
     needed: str = ""
@@ -90,7 +90,7 @@ class Problem:
 
 
 class KitError(Exception):
-    """What a verb could not do. `evidence` is printed below the problems: a bill, a log's tail, an HTTP body."""
+    """Why a command failed. `evidence` is printed below the problems: a bill, a log's tail, an HTTP body."""
 
     exit_code = 1
 
@@ -108,7 +108,7 @@ class KitError(Exception):
 
 
 class ManifestError(KitError):
-    """The manifest cannot be read, or says something it may not."""
+    """The manifest cannot be read, or is not valid."""
 
     exit_code = 2
 

@@ -22,7 +22,6 @@ class Quantization:
     group: int = 0
     keep: tuple[str, ...] = ()
     block: tuple[int, ...] = ()
-    ordered: bool = False
 
 
 Packing = Callable[[str, int, int, int, Quantization], list[Tensor]]
@@ -43,7 +42,6 @@ def quantization(source: str, raw: Mapping[str, object], nested: Mapping[str, ob
         else 0,
         keep=tuple(str(item) for item in keep) if isinstance(keep, list) else (),
         block=tuple(block) if isinstance(block, list) else (),
-        ordered=bool(found.get("desc_act")),
     )
 
 

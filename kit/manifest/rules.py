@@ -61,10 +61,9 @@ def _one_model(manifest: Manifest) -> Found:
     if len(manifest.models) > 1:
         what = f"vllm-router ignores the model of a request, and there are {len(manifest.models)} models"
         yield ("router", "engine"), Refused(what, "needed: engine: smg; or one model, with its replicas")
-    if router.api_key or router.api_key_file:
-        what = "vllm-router does not check keys"
-        key = "api_key" if router.api_key else "api_key_file"
-        yield ("router", key), Refused(what, "needed: engine: smg; or no key, on 127.0.0.1")
+    for key in ("api_key", "api_key_file"):
+        if getattr(router, key):
+            yield ("router", key), Refused("vllm-router does not check keys", "needed: engine: smg; or no key")
     for index, model in enumerate(manifest.models):
         if model.engine != "vllm":
             what = f"vllm-router serves vLLM only, and '{model.name}' runs on {model.engine}"

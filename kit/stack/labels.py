@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from kit.manifest.model import Task
 from kit.memory.bill import Plan, Share
-from kit.stack.model import Probe, Task
+from kit.stack.model import Probe
 
 ROLE = "monogpu.role"  # worker, router, proxy, download or mps
 MODEL = "monogpu.model"  # the model's name; of a process that serves several, all of them, with commas

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from kit.manifest.model import Task
 from kit.units import MIB
 
 if TYPE_CHECKING:
@@ -89,7 +90,6 @@ class Logs:
     files: int = 3
 
 
-Task = Literal["generate", "embed", "rerank", "classify", "infer"]
 Condition = Literal["service_started", "service_healthy", "service_completed_successfully"]
 
 

@@ -112,7 +112,7 @@ def test_a_config_that_cannot_be_used_says_what_is_wrong(changes: dict[str, Any]
         ({"quant_method": "awq", "w_bit": 4, "q_group_size": 64}, Quantization("awq", 4, 64)),
         (
             {"quant_method": "gptq", "bits": 8, "group_size": -1, "desc_act": True},
-            Quantization("gptq", 8, 0, ordered=True),
+            Quantization("gptq", 8, 0),
         ),
         (
             {"quant_method": "fp8", "weight_block_size": [128, 128], "modules_to_not_convert": ["lm_head"]},
