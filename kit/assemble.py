@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from kit.engines import ENGINES, Engine, mps
+from kit.engines import ENGINES, mps
 from kit.memory.bill import Plan, Share
-from kit.routers import haproxy, router_of
+from kit.routers import ROUTERS, haproxy
 from kit.stack.comments import bill, header
 from kit.stack.labels import worker_labels
 from kit.stack.model import NO_HOST, WORKERS, Condition, Device, Network, Probe, Route, Service, Stack
@@ -17,22 +17,20 @@ from kit.stack.model import NO_HOST, WORKERS, Condition, Device, Network, Probe,
 def worker_services(made: Sequence[tuple[Service, Share]], plan: Plan) -> list[Service]:
     """What the engines made of the shares. An engine that serves several shares in one process gives each the same
     service, kept once: its bill has the parts of all, its labels promise their sum. Its own labels come last."""
-    services: dict[str, Service] = {}
-    shares: dict[str, list[Share]] = {}
-    engines: dict[str, Engine] = {}
+    found: dict[str, tuple[Service, list[Share]]] = {}
     for service, share in made:
-        services.setdefault(service.name, service)
-        shares.setdefault(service.name, []).append(share)
-        engines[service.name] = ENGINES[share.model.engine]
-    return [
-        replace(
-            service,
-            comment=(*service.comment, *(line for share in shares[name] for line in bill(share))),
-            labels=(*worker_labels(shares[name], plan, engines[name].PORT, engines[name].METRICS), *service.labels),
-            device=_device(plan),
-        )
-        for name, service in services.items()
-    ]
+        found.setdefault(service.name, (service, []))[1].append(share)
+    return [_worker(service, shares, plan) for service, shares in found.values()]
+
+
+def _worker(service: Service, shares: Sequence[Share], plan: Plan) -> Service:
+    engine = ENGINES[shares[0].model.engine]
+    return replace(
+        service,
+        comment=(*service.comment, *(line for share in shares for line in bill(share))),
+        labels=(*worker_labels(shares, plan, engine.PORT, engine.METRICS), *service.labels),
+        device=_device(plan),
+    )
 
 
 def in_turn(workers: Sequence[Service]) -> list[Service]:
@@ -42,10 +40,10 @@ def in_turn(workers: Sequence[Service]) -> list[Service]:
 
 
 def _device(plan: Plan) -> Device | None:
-    wish = plan.manifest.gpu
+    gpu = plan.manifest.gpu
     if plan.gpu.kind == "host":
         return None
-    return Device("cdi", f"nvidia.com/gpu={wish.device}") if wish.access == "cdi" else Device("nvidia", wish.device)
+    return Device("cdi", f"nvidia.com/gpu={gpu.device}") if gpu.access == "cdi" else Device("nvidia", gpu.device)
 
 
 Named = TypeVar("Named", Service, Probe)
@@ -60,7 +58,7 @@ def assemble(plan: Plan) -> Stack:
     engine or router here can serve."""
 
     pairs = [(ENGINES[share.model.engine], share) for share in plan.shares]
-    router = router_of(plan)
+    router = ROUTERS[plan.manifest.router.engine]
     made = worker_services([(engine.service(share, plan), share) for engine, share in pairs], plan)
     daemons, workers = mps.shared(made, plan) if plan.manifest.gpu.mps else ((), made)
     downloads = _first_of_each(one for engine, share in pairs for one in engine.downloads(share, plan))

@@ -4,9 +4,9 @@ A CUDA program finds the daemon in the folder that CUDA_MPS_PIPE_DIRECTORY names
 server under /dev/shm; a program that finds none runs without MPS. So the daemon and the workers mount one volume in
 memory at /dev/shm, and the folder lies in it, as NVIDIA's own plugin for Kubernetes shares the two. The shorter
 `ipc: service:mps` would share /dev/shm as well, but then a worker cannot be started while the daemon's container does
-not run: Docker says so once and does not try again, and after a crash of the machine workers stay down, whatever their
-restart policy (seen with Engine 26.1). The folder is not the usual /tmp/nvidia-mps: NVIDIA's runtime mounts that one
-into every container of a host that has it (aws/amazon-ecs-ami#771).
+not run: Docker reports that once and does not try again, so that after a crash of the machine workers stay down,
+whatever their restart policy (seen with Engine 26.1). The folder is not the usual /tmp/nvidia-mps: NVIDIA's runtime
+mounts that one into every container of a host that has it (aws/amazon-ecs-ami#771).
 
 A server serves one user, so all of them run as root, without any capability, each in its own process namespace: MPS
 then knows its clients as process 0, and serves them (seen on an H200 with driver 580: both clients of the daemon were
@@ -29,10 +29,6 @@ NAME = "mps"
 PROGRAMS = ("nvidia-cuda-mps-control", "nvidia-cuda-mps-server")
 PIPES, LOGS = "/dev/shm/nvidia-mps", "/var/log/nvidia-mps"
 USER = "0:0"
-# Namespaces of the daemon, and of the workers beside it, should /dev/shm not do: "host", or None for their own.
-IPC: str | None = None
-# The daemon's: with "host" it sees its clients' process numbers.
-PID: str | None = None
 
 _SHARED = Mount("volume", f"{NAME}-memory", "/dev/shm", in_memory=True)
 _FOLDER = ("CUDA_MPS_PIPE_DIRECTORY", PIPES)
@@ -51,7 +47,7 @@ _COMMENT = (
 
 
 def shared(workers: Sequence[Service], plan: Plan) -> tuple[tuple[Service, ...], list[Service]]:
-    """The daemon, and the workers as its clients. Those without the card stay as they are."""
+    """The daemon, and the workers as its clients. Workers without the card stay as they are."""
     first = next((worker for worker in workers if worker.device), None)
     if first is None:
         return (), list(workers)
@@ -74,8 +70,6 @@ def _daemon(worker: Service, plan: Plan) -> Service:
         device=worker.device,
         restart="unless-stopped",
         stop_grace=10,
-        ipc=IPC,
-        pid=PID,
         user=USER,
         labels=((ROLE, NAME),),
     )
@@ -89,6 +83,5 @@ def _client(worker: Service) -> Service:
         depends_on=(*worker.depends_on, (NAME, _READY)),
         restarts_with=(*worker.restarts_with, NAME),
         shm_bytes=None,
-        ipc=IPC,
         user=USER,
     )

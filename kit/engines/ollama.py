@@ -1,12 +1,12 @@
 """Ollama: one server for all of its models, kept loaded side by side.
 
 A one-shot service with a server of its own pulls the models into a volume, on a network that reaches the library; the
-server that answers stands on the workers' network and reaches nothing. A model gets the manifest's name by a Modelfile,
-printed beside the compose file, which also fixes its context: Ollama's OpenAI endpoint has no word for it.
+server that answers is on the workers' network and reaches nothing. A model gets the manifest's name by a Modelfile,
+printed beside the compose file, which also fixes its context: Ollama's OpenAI endpoint has no parameter for it.
 
-SMG takes a worker that answers /health, and Ollama has no such path (seen with SMG 1.13: its first question is fixed,
-whatever --health-check-endpoint says). So HAProxy stands before Ollama as its door: it answers /health by asking
-/api/version, and passes everything else on. A name at the router is one more host name of the door.
+SMG takes a worker that answers /health, and Ollama has no such path (seen with SMG 1.13: its first request is fixed,
+whatever --health-check-endpoint says). So HAProxy is in front of Ollama: it answers /health by asking /api/version, and
+passes everything else on. Each model is one more host name of this proxy.
 
 What is shared by all models, since one process serves them: the image, how many requests at once, `env`.
 """
@@ -43,7 +43,7 @@ PRICED = False
 NOTE = ""
 NAME, PROXY, DOWNLOAD = "ollama", "ollama-proxy", "download-ollama"
 FOLDER = "ollama"
-CONTEXT = 4096  # what Ollama takes where nobody says otherwise
+CONTEXT = 4096  # Ollama's own default
 STATUS_PORT = 8404
 STORE = Mount("volume", "ollama", "/root/.ollama")
 
@@ -64,7 +64,7 @@ done
 
 
 def refused(models: Sequence[tuple[int, Model]]) -> Iterator[tuple[KeyPath, Refused]]:
-    """What `ollama serve` has no word for, and models that disagree about what they share."""
+    """What `ollama serve` cannot do, and models that disagree about what they share."""
     for index, model in models:
         if model.task not in ("generate", "embed"):
             what = f"Ollama serves no model whose task is {model.task}"
@@ -128,7 +128,7 @@ def downloads(share: Share, plan: Plan) -> tuple[Service, ...]:
 
 
 def proxies(share: Share, plan: Plan) -> tuple[Service, ...]:
-    """HAProxy, which answers SMG's question for Ollama; it has a host name for each model."""
+    """HAProxy, which answers SMG's health check for Ollama; it has a host name for each model."""
     return (
         Service(
             name=PROXY,
@@ -149,13 +149,13 @@ def proxies(share: Share, plan: Plan) -> tuple[Service, ...]:
 
 
 def files(share: Share, plan: Plan) -> tuple[File, ...]:
-    """The share's Modelfile, and the door's configuration."""
+    """The share's Modelfile, and the proxy's configuration."""
     name = share.model.name
     return (File(f"{FOLDER}/{name}.modelfile", _modelfile(share.model)), File(f"{PROXY}/haproxy.cfg", _proxy_config()))
 
 
 def routes(share: Share) -> tuple[Route, ...]:
-    """The model's name, at the door."""
+    """The model's name, at the proxy."""
     return (Route(PROXY, _host(share.model), PORT, share.model.name),)
 
 
@@ -173,13 +173,13 @@ def _image(plan: Plan) -> str:
 
 
 def _environment(models: Sequence[Model], plan: Plan) -> tuple[tuple[str, Value], ...]:
-    """All models stay loaded, for ever; what the manifest's `env` says wins, OLLAMA_KEEP_ALIVE for one."""
+    """All models stay loaded for ever; the manifest's `env` overrides this, OLLAMA_KEEP_ALIVE for one."""
     ours: dict[str, Value] = {
         "OLLAMA_HOST": f"0.0.0.0:{PORT}",
         "OLLAMA_KEEP_ALIVE": "-1",
         "OLLAMA_MAX_LOADED_MODELS": str(len(models)),
         "OLLAMA_NUM_PARALLEL": str(models[0].requests),
-        # Two servers see the volume while one pulls: none may throw away what it does not know.
+        # Two servers use the volume while one pulls: neither may prune what it does not know.
         "OLLAMA_NOPRUNE": "1",
     }
     return tuple((ours | environment(models[0])).items())

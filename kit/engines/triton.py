@@ -18,8 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kit.engines.defaults import no_downloads as downloads
-from kit.engines.defaults import no_proxies as proxies
+from kit.engines.defaults import nothing
 from kit.engines.download import environment, mount_of
 from kit.errors import KeyPath
 from kit.manifest.model import Model
@@ -31,7 +30,7 @@ from kit.memory.candidates import (
     fixed,
 )
 from kit.stack.labels import FILES
-from kit.stack.model import WORKERS, Attachment, File, Health, Mount, Probe, Route, Service
+from kit.stack.model import WORKERS, Attachment, File, Health, Mount, Probe, Route, Service, http_check
 from kit.stack.render import checksum
 from kit.units import GIB
 
@@ -60,11 +59,6 @@ _OWNED = {
     "http-address": "the router's network reaches it; leave it out",
     "allow-http": "the kit's health check asks there; leave it out",
 }
-# It answers once its model is loaded; /v2/health/ready would call a server sick whose model was unloaded on purpose.
-_HEALTHY = (
-    f"import http.client as h; c = h.HTTPConnection('127.0.0.1', {PORT}, timeout=4); "
-    "c.request('GET', '/v2/health/live'); raise SystemExit(c.getresponse().status != 200)"
-)
 _CONFIG = """\
 # Printed by monogpu-kit. What is not here, Triton takes from the model's own files: the backend, inputs and outputs.
 name: "{name}"
@@ -72,6 +66,9 @@ instance_group [
   {{ kind: {kind}, count: 1 }}
 ]
 """
+
+
+downloads = proxies = nothing
 
 
 def refused(models: Sequence[tuple[int, Model]]) -> Iterator[tuple[KeyPath, Refused]]:
@@ -119,7 +116,8 @@ def service(share: Share, plan: Plan) -> Service:
             *(mount_of(text) for text in model.volumes),
         ),
         networks=(Attachment(WORKERS),),
-        health=Health(("python3", "-c", _HEALTHY), 5, 5, retries=6, start_period=share.start_seconds),
+        # It answers once its model is loaded; /v2/health/ready fails also where a model was unloaded on purpose.
+        health=Health(http_check(PORT, "/v2/health/live"), 5, 5, retries=6, start_period=share.start_seconds),
         restart="unless-stopped",
         # The Python backend hands tensors over there.
         shm_bytes=GIB,

@@ -14,16 +14,14 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from kit.engines.defaults import no_files as files
-from kit.engines.defaults import no_proxies as proxies
-from kit.engines.defaults import nothing_refused as refused
+from kit.engines.defaults import nothing
 from kit.engines.download import CACHE, HF_HOME, adapter_folder, download, environment, mount_of
 from kit.engines.pooling import ranks_by_vectors
 from kit.manifest.model import Adapter, Source
 from kit.memory.bill import Plan, Share
 from kit.memory.candidates import price
 from kit.memory.lora import served_rank
-from kit.stack.model import WORKERS, Attachment, Health, Mount, Probe, Route, Service, Value
+from kit.stack.model import WORKERS, Attachment, Health, Mount, Probe, Route, Service, Value, http_check
 from kit.units import GIB
 
 __all__ = [
@@ -39,10 +37,7 @@ PRICED = True
 NOTE = ""
 USER = "65532:65532"
 
-_HEALTHY = (
-    f"import http.client as h; c = h.HTTPConnection('127.0.0.1', {PORT}, timeout=4); "
-    "c.request('GET', '/health'); raise SystemExit(c.getresponse().status != 200)"
-)
+refused = proxies = files = nothing
 
 
 def service(share: Share, plan: Plan) -> Service:
@@ -55,7 +50,7 @@ def service(share: Share, plan: Plan) -> Service:
         environment=_environment(share, plan),
         mounts=_mounts(share, plan),
         networks=(Attachment(WORKERS, hosts),),
-        health=Health(("python3", "-c", _HEALTHY), 5, 5, retries=6, start_period=share.start_seconds),
+        health=Health(http_check(PORT, "/health"), 5, 5, retries=6, start_period=share.start_seconds),
         depends_on=tuple((one.name, "service_completed_successfully") for one in downloads(share, plan)),
         # A worker whose engine dies ends with 0 (vllm-project/vllm#48966), and must come back after a reboot too. All
         # start at once then: caches are given in bytes, and who keeps none and measures at worst ends and starts again.

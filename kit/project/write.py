@@ -12,7 +12,7 @@ from kit.errors import KitError
 from kit.files import read_text, write_atomically
 from kit.memory.bill import Plan
 from kit.project.load import LOCK, Project, card_for_plan, located, planned_for
-from kit.stack.render import Refuse, Rendered, Write, beside, checksum, decide_write, render
+from kit.stack.render import Rendered, beside, checksum, decide_write, render
 
 COMPOSE = "docker-compose.yaml"
 FROM = "printed from manifest "
@@ -63,12 +63,12 @@ def stale(path: Path, rendered: Rendered) -> list[Path]:
 def write(path: Path, rendered: Rendered, force: bool) -> list[str]:
     """Write the files that changed, and return a line for each. Nothing is written unless all may be replaced."""
     files = _all(path, rendered)
-    decisions = [(where, decide_write(read_text(where), text, force, known)) for where, text, known in files]
-    for where, decision in decisions:
-        if isinstance(decision, Refuse):
-            what = f"{where} is left alone: {WHY[decision.why]}"
+    decisions = [(where, text, decide_write(read_text(where), text, force, known)) for where, text, known in files]
+    for where, _, decision in decisions:
+        if decision in WHY:
+            what = f"{where} is left alone: {WHY[decision]}"
             raise KitError(f"{what}; move your changes to the manifest, or replace it with --force")
-    written = [(where, decision.text) for where, decision in decisions if isinstance(decision, Write)]
+    written = [(where, text) for where, text, decision in decisions if decision == "write"]
     for where, text in reversed(written):
         write_atomically(where, text)
     return [f"wrote {where}" for where, _ in written] or [f"unchanged: {', '.join(str(where) for where, *_ in files)}"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from kit.errors import ManifestError, Problem
 from kit.memory.bill import Plan
 from kit.routers import smg, vllm_router
 from kit.stack.model import File, Route, Service
@@ -24,12 +23,3 @@ class Router(Protocol):
 
 
 ROUTERS: dict[str, Router] = {"smg": smg, "vllm-router": vllm_router}
-
-
-def router_of(plan: Plan) -> Router:
-    """The router's module. Raises ManifestError for a router that has none."""
-    name = plan.manifest.router.engine
-    if name in ROUTERS:
-        return ROUTERS[name]
-    needed = f"needed: one of {', '.join(sorted(ROUTERS))}"
-    raise ManifestError(Problem(f"the router '{name}' cannot be served yet", needed, path=("router", "engine")))

@@ -3,7 +3,7 @@
 It reads a list of workers from a file, again whenever the file changes, so a model comes or goes without a restart.
 The folder is mounted, not the file: a file that is replaced by rename would stay the old one inside the container.
 
-What an endpoint with a key still tells without it, since SMG 1.13 has no switch for it: /v1/models (the names),
+What an endpoint with a key still shows without it, since SMG 1.13 has no switch for it: /v1/models (the names),
 /engine_metrics (the workers' counters and host names), /health and /readiness. Nothing is served, and nothing can be
 changed: /workers and the rest of the control plane want a key that no client has (smg_launch.py), with or without a
 key for clients, and the router's own metrics are bound to 127.0.0.1 inside its container.
@@ -29,7 +29,7 @@ from kit.stack.model import (
     Route,
     Secret,
     Service,
-    Value,
+    http_check,
 )
 
 DEFAULT_IMAGE = "lightseekorg/smg:1.13.0"
@@ -69,27 +69,27 @@ _FLAGS = (
 LAUNCH = Path(__file__).with_name("smg_launch.py").read_text(encoding="utf-8")
 KEY_FILE = "/run/secrets/api-key"
 
-_READY = (
-    f"import http.client as h; c = h.HTTPConnection('127.0.0.1', {PORT}, timeout=4); "
-    "c.request('GET', '/readiness'); raise SystemExit(c.getresponse().status != 200)"
-)
-
 
 def service(plan: Plan, workers: tuple[str, ...]) -> Service:
     """The router. It alone is published, and starts when every one of `workers` is healthy."""
-    wish = plan.manifest.router
+    router = plan.manifest.router
+    key = (
+        Secret(router.api_key, "the key that clients must send, in the environment or in .env")
+        if router.api_key
+        else None
+    )
     return Service(
         name=NAME,
-        comment=_comment(wish),
-        image=wish.image or DEFAULT_IMAGE,
-        entrypoint=("python3", "/etc/smg/launch.py", _source(wish)),
-        command=(*_FLAGS, "--policy", wish.policy),
+        comment=_comment(router),
+        image=router.image or DEFAULT_IMAGE,
+        entrypoint=("python3", "/etc/smg/launch.py", "env" if key else "file" if router.api_key_file else "open"),
+        command=(*_FLAGS, "--policy", router.policy),
         # Docker may hand the host's proxy to every container; the workers are not behind it.
-        environment=(*_key(wish.api_key), ("NO_PROXY", "*")),
-        mounts=_mounts(wish),
+        environment=(*((("MONOGPU_API_KEY", key),) if key else ()), ("NO_PROXY", "*")),
+        mounts=_mounts(router),
         networks=(Attachment(EDGE), Attachment(WORKERS)),
-        ports=(Port(wish.bind, wish.port, PORT),),
-        health=Health(("python3", "-c", _READY), interval=5, timeout=5, retries=3, start_period=60),
+        ports=(Port(router.bind, router.port, PORT),),
+        health=Health(http_check(PORT, "/readiness"), 5, 5, retries=3, start_period=60),
         depends_on=tuple((worker, "service_healthy") for worker in workers),
         # Longer than the drain, so that requests in flight are finished before Docker kills.
         stop_grace=DRAIN_SECONDS + 15,
@@ -116,31 +116,16 @@ def listing(workers: Iterable[Mapping[str, str]]) -> str:
     return f'{{\n  "version": 1,\n  "workers": {listed}\n}}\n'
 
 
-def _comment(wish: RouterConfig) -> tuple[str, ...]:
-    holder = f"${wish.api_key}" if wish.api_key else wish.api_key_file
+def _comment(router: RouterConfig) -> tuple[str, ...]:
+    holder = f"${router.api_key}" if router.api_key else router.api_key_file
     reach = f"with the key that {holder} holds" if holder else "without a key"
-    told = ("Without the key it serves nothing; it tells the names (/v1/models) and counters (/engine_metrics).",)
-    return (
-        f"The one endpoint, reached {reach}. It reads {FOLDER}/workers.json, again whenever that changes.",
-        *(told if holder else ()),
-    )
+    endpoint = f"The one endpoint, reached {reach}. It reads {FOLDER}/workers.json, again whenever that changes."
+    shown = "Without the key it serves no request; it shows the names (/v1/models) and counters (/engine_metrics)."
+    return (endpoint, shown) if holder else (endpoint,)
 
 
-def _source(wish: RouterConfig) -> str:
-    """Where launch.py takes the clients' key from."""
-    return "env" if wish.api_key else "file" if wish.api_key_file else "open"
-
-
-def _mounts(wish: RouterConfig) -> tuple[Mount, ...]:
+def _mounts(router: RouterConfig) -> tuple[Mount, ...]:
     """A key in a file is mounted, as Compose's own file secrets are: `docker inspect` shows its path alone."""
-    key = (Mount("bind", wish.api_key_file, KEY_FILE, read_only=True),) if wish.api_key_file else ()
+    key = (Mount("bind", router.api_key_file, KEY_FILE, read_only=True),) if router.api_key_file else ()
     folder = Mount("bind", f"./{FOLDER}", "/etc/smg", read_only=True)
     return (folder, *key, Mount("tmpfs", "size=67108864", "/tmp"))
-
-
-def _key(api_key: str | None) -> tuple[tuple[str, Value], ...]:
-    return (
-        (("MONOGPU_API_KEY", Secret(api_key, "the key that clients must send, in the environment or in .env")),)
-        if api_key
-        else ()
-    )

@@ -1,9 +1,9 @@
 """vLLM's own router: one model, over its replicas. It adds a little less to a request than SMG, and does much less.
 
 It does not look at the model's name: whatever is asked goes to any worker, and the worker itself refuses a name that
-it does not serve. So it can front the replicas of one model (with its adapters, which every replica has), and no
-second model; reading/rules.py refuses that. Nor does it check a key of clients: its own --api-key is what it sends to
-workers. Its list of workers is fixed when it starts. Like SMG it cannot rank (see front.py).
+it does not serve. So it can serve the replicas of one model (with its adapters, which every replica has), and no
+second model, which kit/manifest/rules.py refuses. Nor does it check a key of clients: its own --api-key is what it
+sends to workers. Its list of workers is fixed when it starts. Like SMG it does not route rankings (see haproxy.py).
 
 /workers is open to whoever reaches the port, and it has no switch for that: it listens on this machine alone.
 """
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from kit.memory.bill import Plan
 from kit.stack.labels import ROLE
-from kit.stack.model import EDGE, WORKERS, Attachment, File, Health, Mount, Port, Route, Service
+from kit.stack.model import EDGE, WORKERS, Attachment, File, Health, Mount, Port, Route, Service, http_check
 
 # No image is published; scripts/build-images makes this one from the wheel.
 DEFAULT_IMAGE = "monogpu/vllm-router:0.1.17"
@@ -38,26 +38,21 @@ _FLAGS = (
     "--log-level", "info",
 )  # fmt: skip
 
-_READY = (
-    f"import http.client as h; c = h.HTTPConnection('127.0.0.1', {PORT}, timeout=4); "
-    "c.request('GET', '/readiness'); raise SystemExit(c.getresponse().status != 200)"
-)
-
 
 def service(plan: Plan, workers: tuple[str, ...]) -> Service:
     """The router, which starts when every one of `workers`, the replicas, is healthy."""
-    wish = plan.manifest.router
+    router = plan.manifest.router
     return Service(
         name=NAME,
         comment=("The one endpoint, reached without a key: vLLM's router, over the replicas of one model.",),
-        image=wish.image or DEFAULT_IMAGE,
+        image=router.image or DEFAULT_IMAGE,
         entrypoint=("python3", "-m", "vllm_router.launch_router"),
-        command=(*_FLAGS, "--policy", wish.policy, "--worker-urls", *(f"http://{w}:{WORKER_PORT}" for w in workers)),
+        command=(*_FLAGS, "--policy", router.policy, "--worker-urls", *(f"http://{w}:{WORKER_PORT}" for w in workers)),
         environment=(("NO_PROXY", "*"),),
         mounts=(Mount("tmpfs", "size=67108864", "/tmp"),),
         networks=(Attachment(EDGE), Attachment(WORKERS)),
-        ports=(Port(wish.bind, wish.port, PORT),),
-        health=Health(("python3", "-c", _READY), interval=5, timeout=5, retries=3, start_period=60),
+        ports=(Port(router.bind, router.port, PORT),),
+        health=Health(http_check(PORT, "/readiness"), 5, 5, retries=3, start_period=60),
         depends_on=tuple((worker, "service_healthy") for worker in workers),
         user=USER,
         read_only=True,
@@ -67,5 +62,5 @@ def service(plan: Plan, workers: tuple[str, ...]) -> Service:
 
 
 def files(routes: tuple[Route, ...]) -> tuple[File, ...]:
-    """None: it is told by arguments."""
+    """None: its list of workers is in its arguments."""
     return ()

@@ -21,9 +21,9 @@ CARD = "monogpu.card"  # the UUID, or the name where the driver was not asked
 CARD_BYTES = "monogpu.card-bytes"  # the card's total, so that another card is noticed
 FILES = "monogpu.files"  # the checksum of files that are read at the start alone: others need another container
 
-# Labels and roles of the releases before, by those that replace them.
+# What the release before called some of them.
 _RENAMED = {"monogpu.names": SERVED_NAMES}
-_ROLES = {"fetch": "download", "door": "proxy"}
+_ROLES = {"fetch": "download"}
 
 Labels = tuple[tuple[str, str], ...]
 

@@ -6,18 +6,14 @@ Everything is decided here (and in the engine's and the router's module); the te
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from kit.manifest.model import Task
-from kit.units import MIB
-
-if TYPE_CHECKING:
-    pass
 
 # The networks: workers are reached by the router alone, edge is where the router is published, egress reaches the Hub.
 WORKERS, EDGE, EGRESS = "workers", "edge", "egress"
 # The host gets no address on that network, so that not even its own users reach a worker past the router's key.
-# An engine that does not know the option passes it over; 26.1 knows it.
+# A Docker Engine that does not know the option ignores it; 26.1 knows it.
 NO_HOST = (("com.docker.network.bridge.inhibit_ipv4", "true"),)
 
 
@@ -37,7 +33,7 @@ Value = str | Secret
 @dataclass(frozen=True)
 class Mount:
     """`source` is a volume's name, a path (relative to the compose file), or a tmpfs's options (`size=67108864`).
-    A volume that is `in_memory` lives there as long as somebody mounts it."""
+    A volume that is `in_memory` lives there while a container mounts it."""
 
     kind: Literal["bind", "volume", "tmpfs"]
     source: str
@@ -55,6 +51,12 @@ class Health:
     timeout: int
     retries: int
     start_period: int
+
+
+def http_check(port: int, path: str) -> tuple[str, ...]:
+    """The command of a health check that asks a path of the container itself, in images that have Python."""
+    ask = f"c = h.HTTPConnection('127.0.0.1', {port}, timeout=4); c.request('GET', '{path}')"
+    return ("python3", "-c", f"import http.client as h; {ask}; raise SystemExit(c.getresponse().status != 200)")
 
 
 @dataclass(frozen=True)
@@ -82,22 +84,13 @@ class Device:
     id: str
 
 
-@dataclass(frozen=True)
-class Logs:
-    """How much of a container's output is kept: `files` files of `bytes` bytes, the oldest dropped."""
-
-    bytes: int = 10 * MIB
-    files: int = 3
-
-
 Condition = Literal["service_started", "service_healthy", "service_completed_successfully"]
 
 
 @dataclass(frozen=True)
 class Service:
-    """One compose service. `comment` lines are printed above it: the bill of a worker. Without `networks` it reaches
-    nobody and is reached by nobody. It is restarted when one of `restarts_with`, which it depends on, begins anew.
-    `ipc` and `pid` are the namespaces that it is in, None for its own."""
+    """One compose service. `comment` lines are printed above it: the bill of a worker. Without `networks` it has no
+    network at all. It is restarted whenever one of `restarts_with`, which are dependencies of it, is recreated."""
 
     name: str
     image: str
@@ -115,15 +108,9 @@ class Service:
     restart: str = "on-failure:3"
     stop_grace: int = 60
     shm_bytes: int | None = None
-    ipc: str | None = None
-    pid: str | None = None
     user: str | None = None
     read_only: bool = False
     labels: tuple[tuple[str, str], ...] = ()
-    init: bool = True
-    cap_drop: tuple[str, ...] = ("ALL",)
-    security_opt: tuple[str, ...] = ("no-new-privileges:true",)
-    logs: Logs = Logs()
 
 
 @dataclass(frozen=True)

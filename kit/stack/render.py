@@ -27,6 +27,8 @@ _FIRST = re.compile(r"# monogpu-kit: ([0-9a-f]{16})\n")
 _BESIDE = re.compile(r"^# beside it: (\S+) ([0-9a-f]{16})$", re.MULTILINE)
 
 Origin = Literal["ours", "edited", "foreign"]
+# Written where it is new or ours; kept where it is equal; refused where it is not the kit's to replace.
+Decision = Literal["write", "keep", "edited", "foreign"]
 
 
 @dataclass(frozen=True)
@@ -35,28 +37,6 @@ class Rendered:
 
     compose: str
     files: tuple[File, ...]
-
-
-@dataclass(frozen=True)
-class Write:
-    """The file is new, or the kit's own and out of date."""
-
-    text: str
-
-
-@dataclass(frozen=True)
-class Keep:
-    """The file says this already."""
-
-
-@dataclass(frozen=True)
-class Refuse:
-    """The file is not the kit's to replace: edited by hand since, or never printed by the kit."""
-
-    why: Literal["edited", "foreign"]
-
-
-Decision = Write | Keep | Refuse
 
 
 def render(stack: Stack) -> Rendered:
@@ -94,11 +74,11 @@ def decide_write(existing: str | None, new: str, force: bool, printed: str | Non
 
     `printed` is the checksum that `beside` recorded, for a file that carries none."""
     if existing == new:
-        return Keep()
+        return "keep"
     if existing is None or force or (printed is not None and checksum(existing) == printed):
-        return Write(new)
+        return "write"
     origin = is_ours(existing) if printed is None else "edited"
-    return Write(new) if origin == "ours" else Refuse(origin)
+    return "write" if origin == "ours" else origin
 
 
 def scalar(value: str | int | bool | Secret) -> str:

@@ -48,19 +48,14 @@ def _service(service: Service) -> dict[str, Any]:
         "volumes": [_mount(mount) for mount in service.mounts if mount.kind != "tmpfs"],
         "tmpfs": [f"{mount.target}:{mount.source}" for mount in service.mounts if mount.kind == "tmpfs"],
         "shm_size": service.shm_bytes,
-        "ipc": service.ipc,
-        "pid": service.pid,
         "user": service.user,
         "read_only": service.read_only,
-        "init": service.init,
-        "cap_drop": list(service.cap_drop),
-        "security_opt": list(service.security_opt),
+        "init": True,
+        "cap_drop": ["ALL"],
+        "security_opt": ["no-new-privileges:true"],
         "restart": service.restart,
         "stop_grace_period": f"{service.stop_grace}s",
-        "logging": {
-            "driver": "json-file",
-            "options": {"max-size": str(service.logs.bytes), "max-file": str(service.logs.files)},
-        },
+        "logging": {"driver": "json-file", "options": {"max-size": "10485760", "max-file": "3"}},
         "labels": {name: dollars(value) for name, value in service.labels},
     }
     return {key: value for key, value in fields.items() if value not in (None, False, [], {})}

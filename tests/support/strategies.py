@@ -17,7 +17,6 @@ from kit.stack.model import (
     Device,
     File,
     Health,
-    Logs,
     Mount,
     Network,
     Port,
@@ -183,15 +182,9 @@ def services(name: str) -> st.SearchStrategy[Service]:
         ),
         device=st.none() | st.builds(Device, st.sampled_from(["nvidia", "cdi"]), WORD),
         shm_bytes=st.none() | st.integers(1, 2 * GIB),
-        ipc=st.sampled_from([None, "host", "private"]),
-        pid=st.sampled_from([None, "host"]),
         user=st.none() | st.just("65532:65532"),
         read_only=st.booleans(),
         labels=labels,
-        init=st.booleans(),
-        cap_drop=st.sampled_from([(), ("ALL",)]),
-        security_opt=st.sampled_from([(), ("no-new-privileges:true",)]),
-        logs=st.builds(Logs, st.integers(1, GIB), st.integers(1, 9)),
     )
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+import yaml
 from hypothesis import given
 
 from kit import __version__
@@ -15,6 +16,7 @@ from kit.stack.model import (
     Service,
     Stack,
 )
+from kit.stack.render import render
 from tests.support.strategies import HOST, model, plan, plans, share
 
 TWO = (share(model("chat")), share(model("embed", "./models/embed", task="embed")))
@@ -73,11 +75,15 @@ def test_the_router_alone_is_published(made: Plan) -> None:
 
 @given(plans())
 def test_every_service_is_confined_and_bounded(made: Plan) -> None:
-    for one in assemble(made).services:
-        assert (one.cap_drop, one.security_opt, one.init) == (("ALL",), ("no-new-privileges:true",), True)
+    stack = assemble(made)
+    printed = yaml.safe_load(render(stack).compose)["services"]
+    for one in stack.services:
+        here = printed[one.name]
+        assert (here["cap_drop"], here["security_opt"], here["init"]) == (["ALL"], ["no-new-privileges:true"], True)
         once = dict(one.labels).get(ROLE) == "download"
         assert one.restart == ("on-failure:3" if once else "unless-stopped")
-        assert one.logs.bytes * one.logs.files <= 64 * 2**20
+        kept = here["logging"]["options"]
+        assert int(kept["max-size"]) * int(kept["max-file"]) <= 64 * 2**20
 
 
 @given(plans())

@@ -2,7 +2,7 @@
 
 SMG takes keys by argument only, and arguments are read by every user of the machine and by `docker inspect`; here they
 are handed over inside the process. The clients' key comes from the environment or from a mounted file. The control
-plane (/workers and its like: who is served, and from where) gets a key of its own that is made anew at every start and
+plane (/workers and its like: who is served, and from where) gets a key of its own that is new at every start and
 never leaves the container: clients cannot manage the router, whether they have a key or not.
 
 argv: env, file or open (who must have a key: see KEYS), then SMG's own arguments.
@@ -50,7 +50,7 @@ def keep(control: str, file: Path) -> None:
 
 
 def arguments(key: str | None, control: str) -> list[str]:
-    """What SMG is told beside its other arguments."""
+    """The arguments that SMG gets besides its own."""
     mine = ["--control-plane-api-keys", f"kit:monogpu-kit:admin:{control}"]
     return [*mine, f"--api-key={key}"] if key else mine
 

@@ -4,11 +4,14 @@ import json
 from dataclasses import replace
 
 import pytest
+import yaml
 
+from kit.assemble import assemble
 from kit.engines import vllm
 from kit.manifest.model import Adapter
 from kit.memory.bill import Share
 from kit.stack.model import Mount, Probe, Route, Secret
+from kit.stack.render import render
 from tests.support.strategies import HOST, facts, model, plan, share
 
 ADAPTERS = (Adapter(name="code", source="./adapters/code"), Adapter(name="law", source="org/law@v1"))
@@ -183,7 +186,9 @@ def test_on_the_cpu_a_worker_is_nobody_on_a_file_system_that_it_cannot_write() -
 
 def test_on_a_card_a_worker_may_write_its_own_container_and_has_no_capability() -> None:
     service = vllm.service(share(), plan())
-    assert (service.user, service.read_only, service.cap_drop) == (None, False, ("ALL",))
+    assert (service.user, service.read_only) == (None, False)
+    made = yaml.safe_load(render(assemble(plan(share()))).compose)["services"]["chat"]
+    assert ("user" in made, "read_only" in made, made["cap_drop"]) == (False, False, ["ALL"])
 
 
 def test_a_download_can_write_the_cache_alone() -> None:

@@ -16,9 +16,6 @@ from kit.stack.model import (
     Stack,
 )
 from kit.stack.render import (
-    Keep,
-    Refuse,
-    Write,
     beside,
     checksum,
     comment,
@@ -141,32 +138,32 @@ OLD, NEW = render(assemble(plan())).compose, render(assemble(plan(share(model("o
 @pytest.mark.parametrize(
     ("existing", "force", "decision"),
     [
-        (None, False, Write(NEW)),
-        (NEW, False, Keep()),
-        (NEW, True, Keep()),
-        (OLD, False, Write(NEW)),
-        (OLD + "# mine\n", False, Refuse("edited")),
-        (OLD + "# mine\n", True, Write(NEW)),
-        ("services: {}\n", False, Refuse("foreign")),
-        ("services: {}\n", True, Write(NEW)),
+        (None, False, "write"),
+        (NEW, False, "keep"),
+        (NEW, True, "keep"),
+        (OLD, False, "write"),
+        (OLD + "# mine\n", False, "edited"),
+        (OLD + "# mine\n", True, "write"),
+        ("services: {}\n", False, "foreign"),
+        ("services: {}\n", True, "write"),
     ],
 )
-def test_only_the_kits_own_file_is_replaced(existing: str | None, force: bool, decision: Write | Keep | Refuse) -> None:
+def test_only_the_kits_own_file_is_replaced(existing: str | None, force: bool, decision: str) -> None:
     assert decide_write(existing, NEW, force) == decision
 
 
 @pytest.mark.parametrize(
     ("existing", "force", "printed", "decision"),
     [
-        (None, False, None, Write("new")),
-        ("new", False, None, Keep()),
-        ("old", False, checksum("old"), Write("new")),
-        ("mine", False, checksum("old"), Refuse("edited")),
-        ("mine", True, checksum("old"), Write("new")),
-        ("mine", False, None, Refuse("foreign")),
+        (None, False, None, "write"),
+        ("new", False, None, "keep"),
+        ("old", False, checksum("old"), "write"),
+        ("mine", False, checksum("old"), "edited"),
+        ("mine", True, checksum("old"), "write"),
+        ("mine", False, None, "foreign"),
     ],
 )
 def test_a_file_beside_is_replaced_while_it_is_what_was_printed(
-    existing: str | None, force: bool, printed: str | None, decision: Write | Keep | Refuse
+    existing: str | None, force: bool, printed: str | None, decision: str
 ) -> None:
     assert decide_write(existing, "new", force, printed) == decision
