@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from kit.compose import exec as inside
 from kit.compose import up
 from kit.diagnostics.pattern import read_log
-from kit.engines import ENGINES
+from kit.engines import ENGINES, image_of
 from kit.errors import Problem, TargetError
 from kit.files import read_text, write_atomically
 from kit.gpu import ask_driver
@@ -20,7 +20,7 @@ from kit.output.console import Output
 from kit.output.progress import Watcher
 from kit.planner.admission import compare
 from kit.planner.lockfile import Lock, Locked, WorkerIdentity, card_of, from_text, other_worker, to_text
-from kit.project.load import LIVE, LOCK, Project, image_of, planned, read_project, wanted
+from kit.project.load import LIVE, LOCK, Project, planned, read_project, wanted
 from kit.project.write import COMPOSE, rendered_from, write
 from kit.units import gib
 
@@ -38,7 +38,9 @@ def run(output: Output, file: Path, timeout: float) -> int:
     _refuse_running(project, client)
     plan = planned(project, LIVE, locks=False)
     write(project.folder / COMPOSE, rendered_from(project, plan), force=False)
-    identities = wanted(project.manifest, {m.name: image_of(m, plan.gpu) for m in project.manifest.models})
+    identities = wanted(
+        project.manifest, {m.name: image_of(m, plan.gpu.kind == "host") for m in project.manifest.models}
+    )
     priced = [share for share in plan.shares if share.facts]
     workers = done_before(project.folder, plan, identities)
     for share in (share for share in priced if not share.replica):

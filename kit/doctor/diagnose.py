@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from kit.doctor import docker, gpu, host, inputs
 from kit.doctor.model import Finding, Machine, Requirements
-from kit.engines import ENGINES
+from kit.engines import image_of
 from kit.facts.facts import Facts
 from kit.manifest.model import Manifest
 from kit.manifest.validators import variable_of
@@ -67,7 +67,7 @@ def requirements(manifest: Manifest, facts: Mapping[str, Facts]) -> Requirements
         memory=manifest.gpu.memory if on_cpu else None,
         bind=router.bind,
         port=router.port,
-        images=images | {_router_image(manifest): "router"} | _proxy_image(manifest),
+        images=images | {router.image or ROUTERS[router.engine].DEFAULT_IMAGE: "router"} | _proxy_image(manifest),
         engine_images=tuple(images),
         workers=sum(model.replicas for model in models),
         largest=max(sizes.values()) if sizes and len(sizes) == len(dict(sources)) else None,
@@ -90,16 +90,8 @@ def _images(manifest: Manifest) -> dict[str, str]:
     """The workers' images, and the models that they serve."""
     found: dict[str, list[str]] = {}
     for model in manifest.models:
-        engine = ENGINES.get(model.engine)
-        default = "" if engine is None else engine.CPU_IMAGE if manifest.gpu.device == "none" else engine.DEFAULT_IMAGE
-        if image := model.image or default:
-            found.setdefault(image, []).append(model.name)
+        found.setdefault(image_of(model, manifest.gpu.device == "none"), []).append(model.name)
     return {image: ", ".join(names) for image, names in found.items()}
-
-
-def _router_image(manifest: Manifest) -> str:
-    router = ROUTERS.get(manifest.router.engine)
-    return manifest.router.image or (router.DEFAULT_IMAGE if router else "")
 
 
 def _variables(manifest: Manifest) -> dict[str, str]:

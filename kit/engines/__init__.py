@@ -51,3 +51,9 @@ class Engine(Protocol):
 
 
 ENGINES: dict[str, Engine] = {"vllm": vllm, "ollama": ollama, "triton": triton}
+
+
+def image_of(model: Model, on_cpu: bool) -> str:
+    """The image that serves a model; it also says for which version of the engine to plan."""
+    engine = ENGINES[model.engine]
+    return model.image or (engine.CPU_IMAGE if on_cpu else engine.DEFAULT_IMAGE)

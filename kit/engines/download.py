@@ -27,13 +27,17 @@ _TOKEN = Secret("HF_TOKEN", "a token that may read gated repositories", required
 def download(model: Model, image: str, source: Source, folder: str = "") -> Service:
     """The one-shot service that downloads `source`, named after what it downloads, so models that share a repository
     share it. When the files are there already it is done at once, also without a network."""
+    slug = re.sub(r"[^a-z0-9]+", "-", f"{source.place}-{(source.revision or '')[:12]}".lower()).strip("-")
+    # What of the model's `env` a download needs: tokens, mirrors, proxies.
+    wanted = re.compile(r"HF_|.*_PROXY$", re.IGNORECASE)
+    given = {name: value for name, value in environment(model).items() if wanted.match(name)}
     return Service(
-        name=f"download-{_slug(source.place, (source.revision or '')[:12])}",
+        name=f"download-{slug}",
         comment=(f"Downloads {source.place} into a volume, once: the workers' own network reaches nothing outside.",),
         image=image,
         entrypoint=("python3",),
         command=("-c", _DOWNLOAD, source.place, source.revision or "", folder, _KEEP, _SKIP),
-        environment=tuple({**_OURS, "HF_TOKEN": _TOKEN, **_of_the_hub(model)}.items()),
+        environment=tuple({**_OURS, "HF_TOKEN": _TOKEN, **given}.items()),
         mounts=(CACHE, Mount("tmpfs", "size=268435456", "/tmp")),
         networks=(Attachment(EGRESS),),
         stop_grace=10,
@@ -58,17 +62,6 @@ def mount_of(text: str) -> Mount:
     return Mount("bind" if source.startswith((".", "/", "~")) else "volume", source, target, mode == ["ro"])
 
 
-def _of_the_hub(model: Model) -> dict[str, Value]:
-    """What of the model's `env` a download needs: tokens, mirrors, proxies."""
-    return {
-        name: value for name, value in environment(model).items() if re.match(r"HF_|.*_PROXY$", name, re.IGNORECASE)
-    }
-
-
 def _value(name: str, text: str, model: Model) -> Value:
     variable = variable_of(text)
     return Secret(variable, f"{name} of the model {model.name}, in the environment or in .env") if variable else text
-
-
-def _slug(*words: str) -> str:
-    return re.sub(r"[^a-z0-9]+", "-", "-".join(words).lower()).strip("-")

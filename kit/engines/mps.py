@@ -66,7 +66,7 @@ def _daemon(worker: Service, plan: Plan) -> Service:
         comment=_COMMENT,
         environment=(_FOLDER, ("CUDA_MPS_LOG_DIRECTORY", LOGS)),
         mounts=(_SHARED, *(mount for mount in worker.mounts if mount.read_only and mount in given)),
-        health=Health(("/bin/sh", "-c", _HEALTHY), 5, 5, retries=6, start_period=60),
+        health=Health(("/bin/sh", "-c", _HEALTHY), retries=6, start_period=60),
         device=worker.device,
         restart="unless-stopped",
         stop_grace=10,

@@ -25,16 +25,12 @@ from kit.memory.candidates import (
     WorkerRequest,
     fixed,
 )
+from kit.routers.haproxy import HEALTH, STATUS_PORT
 from kit.routers.haproxy import USER as PROXY_USER
 from kit.routers.haproxy import image as proxy_image
 from kit.stack.labels import FILES, MODEL, ROLE
 from kit.stack.model import EGRESS, WORKERS, Attachment, File, Health, Mount, Probe, Route, Service, Value
 from kit.stack.render import checksum, fill
-
-__all__ = [
-    "CPU_IMAGE", "DEFAULT_IMAGE", "METRICS", "NOTE", "PORT", "PRICED", "downloads", "files", "price", "probes",
-    "proxies", "refused", "routes", "service",
-]  # fmt: skip
 
 DEFAULT_IMAGE = CPU_IMAGE = "ollama/ollama:0.24.0"
 PORT = 11434
@@ -44,7 +40,6 @@ NOTE = ""
 NAME, PROXY, DOWNLOAD = "ollama", "ollama-proxy", "download-ollama"
 FOLDER = "ollama"
 CONTEXT = 4096  # Ollama's own default
-STATUS_PORT = 8404
 STORE = Mount("volume", "ollama", "/root/.ollama")
 
 _WHY = "memory: in the manifest; Ollama divides it by its own rules (weights, context x requests), not measured here"
@@ -99,7 +94,7 @@ def service(share: Share, plan: Plan) -> Service:
         environment=_environment(models, plan),
         mounts=(STORE, *dict.fromkeys(mount_of(text) for model in models for text in model.volumes)),
         networks=(Attachment(WORKERS),),
-        health=Health(("ollama", "list"), 5, 5, retries=6, start_period=share.start_seconds),
+        health=Health(("ollama", "list"), retries=6, start_period=share.start_seconds),
         depends_on=((DOWNLOAD, "service_completed_successfully"),),
         restart="unless-stopped",
     )
@@ -138,7 +133,7 @@ def proxies(share: Share, plan: Plan) -> tuple[Service, ...]:
             command=("-f", "/etc/haproxy/haproxy.cfg"),
             mounts=(Mount("bind", f"./{PROXY}", "/etc/haproxy", read_only=True),),
             networks=(Attachment(WORKERS, tuple(_host(model) for model in _models(plan))),),
-            health=Health(("wget", "-q", "-O", "/dev/null", f"http://127.0.0.1:{STATUS_PORT}/"), 5, 5, 3, 30),
+            health=HEALTH,
             depends_on=((NAME, "service_healthy"),),
             restart="unless-stopped",
             user=PROXY_USER,

@@ -34,11 +34,6 @@ from kit.stack.model import WORKERS, Attachment, File, Health, Mount, Probe, Rou
 from kit.stack.render import checksum
 from kit.units import GIB
 
-__all__ = [
-    "CPU_IMAGE", "DEFAULT_IMAGE", "METRICS", "NOTE", "PORT", "PRICED", "downloads", "files", "price", "probes",
-    "proxies", "refused", "routes", "service",
-]  # fmt: skip
-
 DEFAULT_IMAGE = "nvcr.io/nvidia/tritonserver:26.01-py3"
 CPU_IMAGE = "monogpu/triton-cpu:2.51.0"
 PORT = 8000
@@ -117,7 +112,7 @@ def service(share: Share, plan: Plan) -> Service:
         ),
         networks=(Attachment(WORKERS),),
         # It answers once its model is loaded; /v2/health/ready fails also where a model was unloaded on purpose.
-        health=Health(http_check(PORT, "/v2/health/live"), 5, 5, retries=6, start_period=share.start_seconds),
+        health=Health(http_check(PORT, "/v2/health/live"), retries=6, start_period=share.start_seconds),
         restart="unless-stopped",
         # The Python backend hands tensors over there.
         shm_bytes=GIB,

@@ -19,15 +19,10 @@ from kit.engines.download import CACHE, HF_HOME, adapter_folder, download, envir
 from kit.engines.pooling import ranks_by_vectors
 from kit.manifest.model import Adapter, Source
 from kit.memory.bill import Plan, Share
-from kit.memory.candidates import price
+from kit.memory.candidates import price as price
 from kit.memory.lora import served_rank
 from kit.stack.model import WORKERS, Attachment, Health, Mount, Probe, Route, Service, Value, http_check
 from kit.units import GIB
-
-__all__ = [
-    "CPU_IMAGE", "DEFAULT_IMAGE", "METRICS", "NOTE", "PORT", "PRICED", "downloads", "files", "price", "probes",
-    "proxies", "refused", "routes", "service",
-]  # fmt: skip
 
 DEFAULT_IMAGE = "vllm/vllm-openai:v0.26.0"
 CPU_IMAGE = "monogpu/vllm-cpu:0.32.0"
@@ -50,7 +45,7 @@ def service(share: Share, plan: Plan) -> Service:
         environment=_environment(share, plan),
         mounts=_mounts(share, plan),
         networks=(Attachment(WORKERS, hosts),),
-        health=Health(http_check(PORT, "/health"), 5, 5, retries=6, start_period=share.start_seconds),
+        health=Health(http_check(PORT, "/health"), retries=6, start_period=share.start_seconds),
         depends_on=tuple((one.name, "service_completed_successfully") for one in downloads(share, plan)),
         # A worker whose engine dies ends with 0 (vllm-project/vllm#48966), and must come back after a reboot too. All
         # start at once then: caches are given in bytes, and who keeps none and measures at worst ends and starts again.

@@ -8,14 +8,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kit import gpu as cards
-from kit.engines import ENGINES
+from kit.engines import ENGINES, image_of
 from kit.errors import KeyPath, KitError, ManifestError, Mark, TargetError
 from kit.facts.facts import AdapterFacts, Facts
 from kit.files import read_text
 from kit.gpu import Gpu, ask_host
 from kit.manifest.model import (
     Manifest,
-    Model,
 )
 from kit.manifest.parse import parse
 from kit.manifest.yaml_document import Document, load_bytes
@@ -128,7 +127,7 @@ def gather(project: Project, gpu: Gpu, locks: bool = True) -> PlanInput:
     """Everything a plan needs; without `locks`, formulas alone price the workers. Raises ModelFilesError with every
     source that cannot be read, each at its line."""
     facts, adapters = facts_of(project), adapters_of(project)
-    images = {model.name: image_of(model, gpu) for model in project.manifest.models}
+    images = {model.name: image_of(model, gpu.kind == "host") for model in project.manifest.models}
     return PlanInput(project.manifest, facts, gpu, adapters, _locks(project, gpu, images) if locks else {}, images)
 
 
@@ -156,7 +155,7 @@ def facts_of(project: Project) -> dict[str, Facts]:
     paths: dict[str, KeyPath] = {
         model.source: ("models", i, "source")
         for i, model in enumerate(project.manifest.models)
-        if model.engine in ENGINES and ENGINES[model.engine].PRICED
+        if ENGINES[model.engine].PRICED
     }
     recorded = read_recorded(project.folder / "facts.json")
     return gather(list(paths), project.folder, recorded, places=_places(project, paths))
@@ -177,14 +176,6 @@ def adapters_of(project: Project) -> dict[str, AdapterFacts]:
 
 def _places(project: Project, paths: Mapping[str, KeyPath]) -> dict[str, tuple[KeyPath, Mark | None]]:
     return {source: (path, project.document.mark(path)) for source, path in paths.items()}
-
-
-def image_of(model: Model, gpu: Gpu) -> str:
-    """The image that will serve a model, which also says what version to plan for; "" for an unknown engine."""
-    if model.image or model.engine not in ENGINES:
-        return model.image or ""
-    engine = ENGINES[model.engine]
-    return engine.CPU_IMAGE if gpu.kind == "host" else engine.DEFAULT_IMAGE
 
 
 def planned(project: Project, asked: str | None, locks: bool = True) -> Plan:

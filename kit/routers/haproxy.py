@@ -14,7 +14,7 @@ it changes (haproxy_launch.sh): a model comes or goes, and every other name is s
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from kit.manifest.model import Manifest, Model
@@ -28,6 +28,7 @@ NAME = "haproxy"
 FOLDER = "haproxy"
 USER = "65532:65532"
 STATUS_PORT = 8404
+HEALTH = Health(("wget", "-q", "-O", "/dev/null", f"http://127.0.0.1:{STATUS_PORT}/"), retries=3, start_period=30)
 CONTROL_PORT = 8405  # where HAProxy takes commands, inside its container alone
 DRAIN_SECONDS = 30
 CONFIG = f"{FOLDER}/haproxy.cfg"
@@ -40,14 +41,6 @@ NOTE = (
     "{router} does not route /rerank, /score and /classify: {image} stands in front of it on the same port, and sends "
     "them to {names} by the model in their body"
 )
-
-
-@dataclass(frozen=True)
-class Pool:
-    """The workers of one name, as (host, port)."""
-
-    name: str
-    servers: tuple[tuple[str, int], ...]
 
 
 def pools_in(model: Model) -> bool:
@@ -69,11 +62,8 @@ def image(manifest: Manifest) -> str:
 def note(manifest: Manifest) -> str:
     """What `plan` says of it; "" where no model ranks or classifies."""
     names = [model.name for model in manifest.models if model.task in ("rerank", "classify")]
-    return (
-        ""
-        if not names
-        else NOTE.format(router=manifest.router.engine, image=image(manifest), names=" and ".join(names))
-    )
+    filled = NOTE.format(router=manifest.router.engine, image=image(manifest), names=" and ".join(names))
+    return filled if names else ""
 
 
 def before(
@@ -84,7 +74,7 @@ def before(
     (port,) = router.ports
     mounts = tuple(mount for mount in router.mounts if mount.target == KEY_FILE)
     keys = tuple(entry for entry in router.environment if entry[0] == KEY)
-    text = config(pools(routes), router.name, port.target, bool(keys), bool(mounts), pools(tensors))
+    text = config(routes, router.name, port.target, bool(keys), bool(mounts), tensors)
     published = Service(
         name=NAME,
         comment=(
@@ -98,7 +88,7 @@ def before(
         mounts=(Mount("bind", f"./{FOLDER}", f"/etc/{FOLDER}", read_only=True), *mounts),
         networks=(Attachment(EDGE), Attachment(WORKERS)),
         ports=router.ports,
-        health=Health(("wget", "-q", "-O", "/dev/null", f"http://127.0.0.1:{STATUS_PORT}/"), 5, 5, 3, 30),
+        health=HEALTH,
         depends_on=((router.name, "service_healthy"),),
         restart="unless-stopped",
         stop_grace=DRAIN_SECONDS + 15,
@@ -112,22 +102,22 @@ def before(
     return (hidden, published), (File(CONFIG, text), File(f"{FOLDER}/launch.sh", LAUNCH))
 
 
-def pools(routes: Iterable[Route]) -> tuple[Pool, ...]:
-    """One a name: replicas answer to the same."""
+def pools(routes: Iterable[Route]) -> dict[str, list[tuple[str, int]]]:
+    """Name -> (host, port) of the workers that serve it: replicas serve the same."""
     found: dict[str, list[tuple[str, int]]] = {}
     for route in routes:
         found.setdefault(route.model_id, []).append((route.host, route.port))
-    return tuple(Pool(name, tuple(servers)) for name, servers in found.items())
+    return found
 
 
 def config(
-    found: tuple[Pool, ...], router: str, port: int, by_variable: bool, by_file: bool, tensors: tuple[Pool, ...] = ()
+    routes: Iterable[Route], router: str, port: int, by_variable: bool, by_file: bool, tensors: Iterable[Route] = ()
 ) -> str:
     """HAProxy's configuration. It listens where the router did, and asks the router at its own port."""
     key = f'"${{{KEY}}}"' if by_variable else f"-f {KEY_FILE}" if by_file else ""
     values: dict[str, object] = {
-        "pools": found,
-        "tensors": tensors,
+        "pools": pools(routes),
+        "tensors": pools(tensors),
         "paths": PATHS,
         "key": key,
         "port": port,

@@ -89,7 +89,7 @@ def service(plan: Plan, workers: tuple[str, ...]) -> Service:
         mounts=_mounts(router),
         networks=(Attachment(EDGE), Attachment(WORKERS)),
         ports=(Port(router.bind, router.port, PORT),),
-        health=Health(http_check(PORT, "/readiness"), 5, 5, retries=3, start_period=60),
+        health=Health(http_check(PORT, "/readiness"), retries=3, start_period=60),
         depends_on=tuple((worker, "service_healthy") for worker in workers),
         # Longer than the drain, so that requests in flight are finished before Docker kills.
         stop_grace=DRAIN_SECONDS + 15,

@@ -52,7 +52,7 @@ def service(plan: Plan, workers: tuple[str, ...]) -> Service:
         mounts=(Mount("tmpfs", "size=67108864", "/tmp"),),
         networks=(Attachment(EDGE), Attachment(WORKERS)),
         ports=(Port(router.bind, router.port, PORT),),
-        health=Health(http_check(PORT, "/readiness"), 5, 5, retries=3, start_period=60),
+        health=Health(http_check(PORT, "/readiness"), retries=3, start_period=60),
         depends_on=tuple((worker, "service_healthy") for worker in workers),
         user=USER,
         read_only=True,

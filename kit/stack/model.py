@@ -44,11 +44,9 @@ class Mount:
 
 @dataclass(frozen=True)
 class Health:
-    """A health check: a program and its arguments, without a shell; times in seconds."""
+    """A health check: a program and its arguments, without a shell, run every 5 seconds."""
 
     command: tuple[str, ...]
-    interval: int
-    timeout: int
     retries: int
     start_period: int
 

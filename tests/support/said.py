@@ -74,8 +74,8 @@ def _health(service: Service) -> dict[str, Any] | None:
         return None
     return {
         "test": ["CMD", *(dollars(item) for item in health.command)],
-        "interval": f"{health.interval}s",
-        "timeout": f"{health.timeout}s",
+        "interval": "5s",
+        "timeout": "5s",
         "retries": health.retries,
         "start_period": f"{health.start_period}s",
     }

@@ -178,7 +178,7 @@ def services(name: str) -> st.SearchStrategy[Service]:
         ).map(tuple),
         health=st.none()
         | st.builds(
-            Health, st.lists(TEXT, min_size=1, max_size=3).map(tuple), *[st.integers(1, 900) for _ in range(4)]
+            Health, st.lists(TEXT, min_size=1, max_size=3).map(tuple), *[st.integers(1, 900) for _ in range(2)]
         ),
         device=st.none() | st.builds(Device, st.sampled_from(["nvidia", "cdi"]), WORD),
         shm_bytes=st.none() | st.integers(1, 2 * GIB),

@@ -190,7 +190,7 @@ def test_the_bill_stands_above_its_worker_and_adds_up() -> None:
     assert service(assemble(plan()), "chat").comment == (
         "chat: Qwen/Qwen2.5-1.5B-Instruct",
         "  weights     3.00 GiB  as the files say",
-        "  KV cache    1.00 GiB  32768 tokens x 32 KiB",
+        "  kv cache    1.00 GiB  32768 tokens x 32 KiB",
         "  total       4.00 GiB  4,294,967,296 bytes",
         "  32 requests at once; 32768 tokens of KV cache, 4.0 times the context of 8192; CUDA graphs full",
     )
@@ -200,12 +200,12 @@ def test_the_header_shares_out_the_card() -> None:
     header = assemble(plan(*TWO)).header
     assert header[header.index("Planned for NVIDIA GeForce RTX 5080 (GPU-5080, driver 580.95):") :] == (
         "Planned for NVIDIA GeForce RTX 5080 (GPU-5080, driver 580.95):",
-        "  total       16.00 GiB",
-        "  - desktop   512.0 MiB  held by others",
-        "  usable      15.50 GiB",
-        "  - chat       4.00 GiB  Qwen/Qwen2.5-1.5B-Instruct",
-        "  - embed      4.00 GiB  ./models/embed",
-        "  spare        7.50 GiB",
+        "  total      16.00 GiB",
+        "  - others   512.0 MiB  held by others",
+        "  usable     15.50 GiB",
+        "  - chat      4.00 GiB  Qwen/Qwen2.5-1.5B-Instruct",
+        "  - embed     4.00 GiB  ./models/embed",
+        "  spare       7.50 GiB",
     )
 
 

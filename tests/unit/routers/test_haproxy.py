@@ -7,7 +7,7 @@ import re
 from kit.assemble import assemble
 from kit.memory.bill import Plan
 from kit.routers import haproxy
-from kit.routers.haproxy import PATHS, Pool, config, pools
+from kit.routers.haproxy import PATHS, config, pools
 from kit.stack.model import (
     Attachment,
     Port,
@@ -76,8 +76,9 @@ def test_an_engine_of_another_kind_ranks_nothing() -> None:
 
 
 def test_one_name_alone_takes_a_body_too_long_to_be_searched() -> None:
-    one = config((Pool("rank", (("rank", 8000),)),), "router", 30000, False, False)
-    two = config((Pool("rank", (("rank", 8000),)), Pool("other", (("other", 8000),))), "router", 30000, False, False)
+    rank, other = (Route(name, name, 8000, name) for name in ("rank", "other"))
+    one = config([rank], "router", 30000, False, False)
+    two = config([rank, other], "router", 30000, False, False)
     assert "str(rank)" in one
     assert "str(rank)" not in two
     assert "status 400" in two
@@ -85,7 +86,7 @@ def test_one_name_alone_takes_a_body_too_long_to_be_searched() -> None:
 
 def test_replicas_are_one_pool() -> None:
     routes = (Route("a", "a", 8000, "rank"), Route("a-2", "a-2", 8000, "rank"), Route("b", "b", 8000, "other"))
-    assert pools(routes) == (Pool("rank", (("a", 8000), ("a-2", 8000))), Pool("other", (("b", 8000),)))
+    assert pools(routes) == {"rank": [("a", 8000), ("a-2", 8000)], "other": [("b", 8000)]}
 
 
 def test_the_key_is_asked_for_from_a_variable_or_a_file_and_stands_in_neither_file() -> None:
