@@ -92,7 +92,7 @@ def assemble(plan: Plan) -> Stack:
 
 
 def _first_of_each(named: Iterable[Named]) -> tuple[Named, ...]:
-    """Replicas answer to one name, and models may share a download: the first stands for all."""
+    """One of each name: replicas answer to the same, and models may share a download."""
     found: dict[str, Named] = {}
     for thing in named:
         found.setdefault(thing.name, thing)
