@@ -46,16 +46,22 @@ def _arm(
     view: View, protocol: Protocol, name: str, trial: str, x: float | None, done: Mapping[str, RunDone]
 ) -> Arm | None:
     runs = [
-        _run(step.key, step.round, value, run)
+        Run(
+            step.key,
+            step.round,
+            value,
+            run.seconds,
+            run.models,
+            together(run.models) if len(run.models) > 1 else None,
+            run.phases,
+            run.raw,
+            run.commands,
+            run.cpu,
+        )
         for step in schedule(protocol)
         if step.trial.key == trial and (run := done.get(step.key)) and (value := value_of(run, view.value)) is not None
     ]
     return arm(name, runs, x) if runs else None
-
-
-def _run(key: str, round: int, value: float, run: RunDone) -> Run:
-    total = together(run.models) if len(run.models) > 1 else None
-    return Run(key, round, value, run.seconds, run.models, total, run.phases, run.raw, run.commands, run.cpu)
 
 
 def arm(name: str, runs: Sequence[Run], x: float | None = None) -> Arm:

@@ -92,7 +92,6 @@ class Step:
     """One run before it runs."""
 
     key: str
-    experiment: str
     round: int
     trial: Trial
 
@@ -104,8 +103,7 @@ def schedule(protocol: Protocol) -> Iterator[Step]:
         for variant in dict.fromkeys(trial.variant.key for trial in protocol.trials):
             for trial in [one for one in protocol.trials if one.variant.key == variant] * protocol.inner:
                 count[trial.key] += 1
-                number = count[trial.key]
-                yield Step(f"{protocol.name}.{trial.key}.{number}", protocol.name, number, trial)
+                yield Step(f"{protocol.name}.{trial.key}.{count[trial.key]}", count[trial.key], trial)
 
 
 def step_id(step: Step) -> str:

@@ -34,9 +34,13 @@ class Observations:
 def observations(records: Iterable[Record], cores: int = 1) -> Observations:
     """From the records, on a machine of so many cores."""
     all = tuple(records)
-    starts = tuple(record for record in all if isinstance(record, StackStarted))
-    pilots = tuple(record.around for record in all if isinstance(record, PilotDone))
-    return Observations(sizes(all), runs(all), starts, pilots, cores)
+    return Observations(
+        sizes=sizes(all),
+        runs=runs(all),
+        starts=tuple(record for record in all if isinstance(record, StackStarted)),
+        pilots_around=tuple(record.around for record in all if isinstance(record, PilotDone)),
+        cores=cores,
+    )
 
 
 def left(protocols: Sequence[Protocol], known: Observations, now: StackVariant | None) -> float:
@@ -103,8 +107,9 @@ def _run_seconds(protocol: Protocol, trial: Trial, known: Observations) -> float
     if done:
         return median(done)
     mine = sizes_of(protocol, known.sizes)
-    expected = expected_seconds(sized(trial, mine, protocol.trials), mine) if trial.key in mine else None
-    return (expected if expected is not None else trial.seconds or FIXED) + around(known)
+    own = mine.get(trial.key)
+    sending = expected_seconds(sized(trial, mine, protocol.trials), own) if own else trial.seconds or FIXED
+    return sending + around(known)
 
 
 def around(known: Observations) -> float:

@@ -16,8 +16,6 @@ from kit.bench.results import CONVERT, Figures, Phase
 from kit.bench.sizing import Size
 from kit.errors import Problem, TargetError, dotted
 
-OLD_START = '{"kind": "began"'  # of a journal with the kinds that were renamed
-
 
 @dataclass(frozen=True)
 class RunDone:
@@ -106,7 +104,7 @@ def line(record: Record) -> str:
 
 def read(text: str, place: str) -> tuple[Record, ...]:
     """The records of a file; an unfinished last line is ignored. Raises TargetError for a broken line."""
-    if text.startswith(OLD_START):
+    if text.startswith('{"kind": "began"'):  # a kind of files before version 1 was settled
         raise TargetError(Problem(f"{place} was written by an older monogpu-kit", CONVERT))
     lines = enumerate(text.split("\n")[:-1], 1)
     return tuple(_read(line, f"{place}:{number}") for number, line in lines if line.strip())
@@ -130,11 +128,6 @@ def _read(line: str, place: str) -> Record:
 def bench_started(records: Iterable[Record]) -> BenchStarted | None:
     """The first line; None where nothing was written down."""
     return next((record for record in records if isinstance(record, BenchStarted)), None)
-
-
-def alike(records: Iterable[Record], load: str) -> PilotDone | None:
-    """A pilot of the load of this digest, if there is one."""
-    return next((record for record in records if isinstance(record, PilotDone) and record.load == load), None)
 
 
 def runs(records: Iterable[Record]) -> dict[str, RunDone]:

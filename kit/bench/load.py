@@ -52,7 +52,7 @@ class LoadSpec:
 
     def split(self) -> tuple[LoadSpec, ...]:
         """One load for each process, of equal size. Prefixes are shared within a process: each has at least one."""
-        n = min(self.processes, self.concurrency)
+        n, shared = min(self.processes, self.concurrency), self.prompts.prefixes
         return tuple(
             replace(
                 self,
@@ -60,15 +60,11 @@ class LoadSpec:
                 concurrency=_part(self.concurrency, n, i),
                 count=_part(self.count, n, i),
                 rate=self.rate / n if self.rate else None,
-                prompts=replace(self.prompts, prefixes=_prefixes(self.prompts, n, i)),
+                prompts=replace(self.prompts, prefixes=max(_part(shared, n, i), min(shared, 1))),
                 seed=self.seed * 64 + i,
             )
             for i in range(n)
         )
-
-
-def _prefixes(prompts: Prompts, parts: int, index: int) -> int:
-    return max(_part(prompts.prefixes, parts, index), 1) if prompts.prefixes else 0
 
 
 def _part(whole: int, parts: int, index: int) -> int:
@@ -126,19 +122,10 @@ def tokenizer_of(command: Sequence[str], environ: Mapping[str, str]) -> tuple[st
     """(where a worker's tokenizer is, whether it brings code along), from what the worker was started with. At a
     revision it is the folder of that snapshot: offline, a name alone means the newest."""
     trust = "--trust-remote-code" in command
-    given = _option(command, "--tokenizer")
-    model, revision = command[0], _option(command, "--revision")
+    pairs = zip(command, (*command[1:], ""), strict=True)
+    options = {word.partition("=")[0]: word.partition("=")[2] if "=" in word else after for word, after in pairs}
+    given, model, revision = options.get("--tokenizer"), command[0], options.get("--revision")
     if given or not revision or model.startswith("/"):
         return given or model, trust
     folder = f"{environ.get('HF_HOME', '/root/.cache/huggingface')}/hub/models--{model.replace('/', '--')}"
     return f"{folder}/snapshots/{revision}", trust
-
-
-def _option(command: Sequence[str], name: str) -> str:
-    """An option's value, whichever way it is written; "" without it."""
-    for word, after in zip(command, (*command[1:], ""), strict=True):
-        if word == name:
-            return after
-        if word.startswith(f"{name}="):
-            return word.partition("=")[2]
-    return ""

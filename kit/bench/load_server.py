@@ -24,7 +24,7 @@ SAMPLE_SECONDS = 0.25
 
 
 def main() -> None:
-    """Serves for ever."""
+    """Serve forever."""
     warm()
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(SOCKET)
@@ -67,12 +67,10 @@ def run(argv: list[str]) -> int:
 
 
 def reap() -> None:
-    """Ended children are not kept."""
-    try:
+    """Collect the children that ended."""
+    with contextlib.suppress(ChildProcessError):
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass
-    except ChildProcessError:
-        pass
 
 
 def attend(caller: socket.socket) -> None:
@@ -89,9 +87,14 @@ def attend(caller: socket.socket) -> None:
     path = Path(asked["result"])
     result = path.read_text(encoding="utf-8") if path.exists() else None
     path.unlink(missing_ok=True)
-    seconds = time.monotonic() - began
-    said = {"exit_code": code, "result": result, "seconds": seconds, "cpu": cpu, "every": SAMPLE_SECONDS}
-    caller.sendall(b"\n" + json.dumps(said).encode() + b"\n")
+    end = {
+        "exit_code": code,
+        "result": result,
+        "seconds": time.monotonic() - began,
+        "cpu": cpu,
+        "every": SAMPLE_SECONDS,
+    }
+    caller.sendall(b"\n" + json.dumps(end).encode() + b"\n")
     caller.close()
 
 

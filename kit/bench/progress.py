@@ -28,10 +28,6 @@ class Bar:
         self._show(what)
         return lambda done, of: self._show(f"{what}  {done} of {of} requests")
 
-    def passed(self) -> None:
-        """A run was done before."""
-        self.count += 1
-
     def done(self, line: str, seconds_left: float) -> None:
         """A run is done."""
         self.count += 1
@@ -71,8 +67,8 @@ def run_line(protocol: Protocol, step: Step, run: RunDone) -> str:
     name = f"{protocol.name}: {step.trial.key}, run {step.round}"
     if run.started is not None:
         return f"{name}: {run.started:.1f} s"
-    alone = len(run.models) == 1
-    return f"{name}: {'; '.join(_figures_text('' if alone else f'{model} ', one) for model, one in run.models.items())}"
+    named = {f"{model} " if len(run.models) > 1 else "": one for model, one in run.models.items()}
+    return f"{name}: {'; '.join(_figures_text(model, one) for model, one in named.items())}"
 
 
 def _figures_text(model: str, one: Figures) -> str:

@@ -17,6 +17,7 @@ from kit.errors import KitError, Problem
 from kit.files import parse_versioned, versioned_json
 
 MEASURE_AGAIN = "measure again with `monogpu-kit bench`, or read it with the monogpu-kit that wrote it"
+BENCH = "bench.json"
 CONVERT = "`scripts/convert-results FOLDER` rewrites its folder"
 _NOT_FINITE = {"NaN": nan, "Infinity": inf, "-Infinity": -inf}
 
@@ -189,6 +190,6 @@ def from_text(text: str, place: str) -> Bench:
     """The benchmark in the text of a bench.json; `place` names the file in errors. Keys that are not known are ignored.
 
     Raises ResultsError: no JSON, a newer version, or a field that is missing or of another type."""
-    if '"told_seconds":' in text:
+    if '"held":' in text:  # a key of files before version 1 was settled
         raise ResultsError(Problem(f"{place} was written by an older monogpu-kit", CONVERT))
     return parse_versioned(_BENCH, text, place, MEASURE_AGAIN, ResultsError)

@@ -15,7 +15,7 @@ from kit.bench.analyze import experiment
 from kit.bench.design import BenchRequest, Protocol, StackVariant, Step, Trial, schedule, step_id
 from kit.bench.experiments import EXPERIMENTS
 from kit.bench.journal import BenchStarted, Estimated, PilotDone, Record, RunDone
-from kit.bench.results import Bench, MeasuredFootprint, TestBed, from_text, to_text
+from kit.bench.results import BENCH, Bench, MeasuredFootprint, TestBed, from_text, to_text
 from kit.bench.run_trial import TrialResult
 from kit.bench.vllm_results import slim
 from kit.errors import ManifestError, Problem
@@ -24,7 +24,6 @@ from kit.gpu import Gpu
 from kit.units import gib
 
 RECORDS = "records.jsonl"
-BENCH = "bench.json"
 
 
 class ResultsDir:
@@ -131,8 +130,8 @@ def _less_free(first: BenchStarted | None, gpu: Gpu) -> str:
     """When other programs hold more of the card than in the beginning, the stacks have another size."""
     if gpu.kind == "host" or first is None or first.free_bytes <= gpu.free_bytes:
         return ""
-    free = f"{gib(first.free_bytes)} of the card were free then and {gib(gpu.free_bytes)} are now"
-    return f"; {free}: end what holds the rest"
+    then, now = gib(first.free_bytes), gib(gpu.free_bytes)
+    return f"; {then} of the card were free then and {now} are now: end what holds the rest"
 
 
 def setup_of(request: BenchRequest) -> str:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import queue
 import re
-import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, as_completed
 from dataclasses import dataclass
+from threading import Thread
 from typing import TypeVar
 
 from kit.bench.design import Trial
@@ -19,6 +19,7 @@ from kit.compose.stats import between
 
 _BAR = re.compile(r"(\d+)/(\d+) \[")
 Progress = Callable[[int, int], None]
+Show = Callable[[int, str], None]
 Made = TypeVar("Made")
 
 
@@ -63,59 +64,49 @@ class TrialResult:
 
 def send(trial: Trial, loaders: Loaders, key: str | None, progress: Progress) -> TrialResult:
     """Run the trial's loads. `key` is the API key of the router. Raises TargetError when one fails."""
-    router, shown = loaders.router_url(), _Progress(progress)
+    router, counts = loaders.router_url(), dict[int, tuple[int, int]]()
     split = [(index, one) for index, load in enumerate(trial.loads) for one in load.split()]
     for load in trial.loads:
         loaders.prepare(load.service)
+
+    def show(number: int, text: str) -> None:
+        """Add up what the progress bars of all processes say."""
+        if found := _BAR.findall(text):
+            counts[number] = (int(found[-1][0]), int(found[-1][1]))
+            progress(sum(done for done, _ in counts.values()), sum(all for _, all in counts.values()))
+
     before, start = loaders.cpu(), time.monotonic()
-    jobs = [(lambda n=n, one=one: _send(one, n, loaders, router, key, shown)) for n, (_, one) in enumerate(split)]
+    jobs = [(lambda n=n, one=one: _send(one, n, loaders, router, key, show)) for n, (_, one) in enumerate(split)]
     done = at_once(jobs)
     seconds, used = time.monotonic() - start, between(before, loaders.cpu())
     parts = (tuple(p for (i, _), p in zip(split, done, strict=True) if i == n) for n in range(len(trial.loads)))
     return TrialResult(tuple(parts), seconds, used)
 
 
-def _send(one: LoadSpec, number: int, loaders: Loaders, router: str, key: str | None, shown: _Progress) -> Part:
+def _send(
+    one: LoadSpec, number: int, loaders: Loaders, router: str, key: str | None, show: Callable[[int, str], None]
+) -> Part:
     worker, tokenizer, trust = loaders.worker(one.service)
     through = one.target == "router"
     command = arguments(one, router if through else worker, tokenizer, f"{number}.json", trust)
     env = {"OPENAI_API_KEY": key} if key and through else {}
-    sent = loaders.send(one.service, command, env, lambda text: shown.update(number, text))
+    sent = loaders.send(one.service, command, env, lambda text: show(number, text))
     return Part(one, command, sent, parse(sent.result))
-
-
-class _Progress:
-    """How many requests of all processes are answered, from their progress bars."""
-
-    def __init__(self, progress: Progress) -> None:
-        self.progress, self.counts = progress, dict[int, tuple[int, int]]()
-
-    def update(self, number: int, text: str) -> None:
-        if found := _BAR.findall(text):
-            self.counts[number] = (int(found[-1][0]), int(found[-1][1]))
-            self.progress(sum(done for done, _ in self.counts.values()), sum(all for _, all in self.counts.values()))
 
 
 def at_once(jobs: Sequence[Callable[[], Made]]) -> list[Made]:
     """All jobs, each in a thread that does not outlive the program; raises the first error. An interrupt need not wait
     for them."""
-    done: queue.Queue[tuple[int, Made | None, BaseException | None]] = queue.Queue()
+    futures: list[Future[Made]] = [Future() for _ in jobs]
 
-    def work(index: int, job: Callable[[], Made]) -> None:
+    def work(future: Future[Made], job: Callable[[], Made]) -> None:
         try:
-            done.put((index, job(), None))
+            future.set_result(job())
         except BaseException as error:
-            done.put((index, None, error))
+            future.set_exception(error)
 
-    for index, job in enumerate(jobs):
-        threading.Thread(target=work, args=(index, job), daemon=True).start()
-    found: dict[int, Made] = {}
-    while len(found) < len(jobs):
-        try:
-            index, made, error = done.get(timeout=0.2)
-        except queue.Empty:
-            continue
-        if error is not None:
-            raise error
-        found[index] = made  # type: ignore[assignment]
-    return [found[index] for index in range(len(jobs))]
+    for pair in zip(futures, jobs, strict=True):
+        Thread(target=work, args=pair, daemon=True).start()
+    for done in as_completed(futures):
+        done.result()
+    return [future.result() for future in futures]

@@ -33,7 +33,7 @@ def may_split(trial: Trial) -> bool:
     return any(load.concurrency >= WORTH_SPLITTING for load in trial.loads)
 
 
-def longer_pilot(trial: Trial, found: Size, seconds: float) -> Trial:
+def timed(trial: Trial, found: Size, seconds: float) -> Trial:
     """The trial for so many seconds at the rates that were found, from as many processes."""
     rows = zip(trial.loads, found.rates, found.processes, strict=True)
     return replace(trial, loads=tuple(_counted(load, rate, seconds, processes) for load, rate, processes in rows))
@@ -65,11 +65,9 @@ def sized(trial: Trial, found: Mapping[str, Size], trials: Sequence[Trial]) -> T
     group = [t for t in trials if t.key == trial.key or (trial.group and t.group == trial.group)]
     known = [one for one in group if one.key in found]
     sizes = [found[one.key] for one in known if one.variant.key == known[0].variant.key]
-    loads = []
-    for index, load in enumerate(trial.loads):
-        rate = min(size.rates[index] for size in sizes)
-        loads.append(_counted(load, rate, trial.seconds, max(size.processes[index] for size in sizes)))
-    return replace(trial, loads=tuple(loads))
+    rates = [min(rates) for rates in zip(*(size.rates for size in sizes), strict=True)]
+    processes = tuple(max(counts) for counts in zip(*(size.processes for size in sizes), strict=True))
+    return timed(trial, Size(tuple(rates), processes), trial.seconds)
 
 
 def _counted(load: LoadSpec, rate: float, seconds: float, processes: int) -> LoadSpec:
@@ -82,9 +80,6 @@ def _enough(load: LoadSpec) -> int:
     return max(ceil(load.rate * PILOT_SECONDS) if load.rate else 2 * load.concurrency, 4)
 
 
-def expected_seconds(trial: Trial, found: Mapping[str, Size]) -> float | None:
-    """How long a sized trial will send; None before its pilot."""
-    size = found.get(trial.key)
-    if size is None:
-        return None
+def expected_seconds(trial: Trial, size: Size) -> float:
+    """How long a sized trial will send: as long as its slowest load."""
     return max((load.count / rate for load, rate in zip(trial.loads, size.rates, strict=True) if rate), default=0.0)

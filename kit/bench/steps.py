@@ -16,7 +16,7 @@ from kit.bench.load_containers import Loaders
 from kit.bench.progress import Bar, pilot_text, run_line
 from kit.bench.results_dir import ResultsDir, digest_of, load_digest, load_seeds
 from kit.bench.run_trial import TrialResult, send
-from kit.bench.sizing import PILOT_SECONDS, Size, first_pilot, longer_pilot, may_split, next_processes, sized
+from kit.bench.sizing import PILOT_SECONDS, Size, first_pilot, may_split, next_processes, sized, timed
 from kit.bench.stacks import StackRunner
 from kit.errors import TargetError
 from kit.gpu import Gpu, GpuError
@@ -76,7 +76,7 @@ class StepRunner:
     def do(self, protocol: Protocol, step: Step) -> None:
         """Run a step, unless it is done."""
         if step.key in self.files.runs:
-            self.bar.passed()
+            self.bar.count += 1
             return
         run = self._start(protocol, step) if step.trial.variant.recreate else self._measure(protocol, step)
         self.files.add(run)
@@ -135,8 +135,9 @@ class StepRunner:
         if not trial.seconds or key in journal.sizes(self.files.records):
             return
         start, load, digest = time.monotonic(), load_digest(trial), digest_of(protocol, trial)
-        if (like := journal.alike(self.files.records, load)) is not None:
-            self.files.add(replace(like, key=key, digest=digest, seconds=0.0))
+        alike = [r for r in self.files.records if isinstance(r, PilotDone) and r.load == load]
+        if alike:
+            self.files.add(replace(alike[0], key=key, digest=digest, seconds=0.0))
             return
         size, around = self._sized(trial, key)
         self.files.add(PilotDone(key, digest, size, time.monotonic() - start, around, load))
@@ -150,7 +151,7 @@ class StepRunner:
         result = self._send(pilot, f"{key}.pilot", key)
         size = _size_of(pilot, result)
         for number in range(MAX_PILOTS if may_split(trial) else 0):
-            pilot = longer_pilot(trial, size, PILOT_SECONDS)
+            pilot = timed(trial, size, PILOT_SECONDS)
             result = self._send(pilot, f"{key}.pilot{number}", key)
             size = _size_of(pilot, result)
             busy = [result.is_saturated(index) for index in range(len(pilot.loads))]

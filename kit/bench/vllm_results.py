@@ -8,7 +8,7 @@ moment: `overlap` is the part of the time in which all of them were sending.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median_high, quantiles
 from typing import Any
@@ -18,6 +18,7 @@ from kit.errors import Problem, TargetError
 
 SATURATED = 0.75  # of a core
 LEAST_SECONDS = 1.5
+COLUMNS = ("start_times", "ttfts", "itls", "output_lens", "errors")  # of what is known of every request
 LISTS = ("input_lens", "output_lens", "ttfts", "itls", "latencies", "start_times", "queue_times", "generated_texts")
 
 
@@ -62,21 +63,17 @@ def parse(text: str) -> LoadResult:
         data = json.loads(text)
         sums = {key: value for key, value in data.items() if key not in LISTS and key != "errors"}
         completed = int(sums["completed"])
-        requests = tuple(_requests(data))
+        columns = [data[key] for key in COLUMNS] if {"start_times", "itls"} <= data.keys() else [()]
+        requests = tuple(
+            RequestTiming(start, ttft, tuple(itls), output)
+            for start, ttft, itls, output, error in zip(*columns, strict=True)
+            if output and not error
+        )
         errors = [str(error) for error in data.get("errors", ()) if error]
         failed = int(sums.get("failed", int(sums.get("num_prompts", completed)) - completed))
     except (ValueError, KeyError, AttributeError, TypeError) as error:
         raise TargetError(Problem("the result of `vllm bench serve` cannot be read", str(error))) from None
     return LoadResult(sums, requests, failed, errors[0] if errors else "")
-
-
-def _requests(data: Mapping[str, Any]) -> Iterable[RequestTiming]:
-    if "start_times" not in data or "itls" not in data:
-        return
-    rows = zip(data["start_times"], data["ttfts"], data["itls"], data["output_lens"], data["errors"], strict=True)
-    for start, ttft, itls, output, error in rows:
-        if output and not error:
-            yield RequestTiming(start, ttft, tuple(itls), output)
 
 
 def overlap(answers: Sequence[LoadResult]) -> float | None:

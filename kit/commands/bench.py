@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from kit.bench import session
 from kit.bench.design import ALL, AS_GIVEN, EFFORTS, BenchOptions, BenchRequest, Effort, Protocol
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 MOST_AT_ONCE = 100_000
 GOODPUT = {"ttft": "ttft:500", "tpot": "tpot:50", "e2el": "e2el:5000"}  # in milliseconds
-Made = TypeVar("Made", int, float)
 
 
 def run(output: Output, file: Path, options: BenchOptions) -> int:
@@ -70,15 +69,15 @@ def refuse_changes(operations: Sequence[Operation]) -> None:
     """A stack that serves is measured as it runs, and not brought up to date first. Raises TargetError."""
     if operations:
         names = ", ".join(dict.fromkeys(one.name for one in operations))
-        needed = "`monogpu-kit up` brings it up to date; with --allow-restart bench does it"
-        raise TargetError(Problem(f"the running stack differs from the manifest: {names}", needed))
+        what = f"the running stack differs from the manifest: {names}"
+        raise TargetError(Problem(what, "`monogpu-kit up` brings it up to date; with --allow-restart bench does it"))
 
 
 def _split(text: str) -> list[str]:
     return [word for word in text.split(",") if word]
 
 
-def _numbers(text: str, kind: Callable[[str], Made], most: float, refused: Problem) -> tuple[Made, ...]:
+def _numbers(text: str, kind: Callable[[str], float], most: float, refused: Problem) -> tuple[float, ...]:
     """The numbers between 0 and `most` of a list with commas."""
     try:
         found = tuple(dict.fromkeys(kind(word) for word in _split(text)))
@@ -137,7 +136,7 @@ def levels_of(options: BenchOptions) -> tuple[int, ...]:
 def _concurrency(options: BenchOptions) -> tuple[int, ...]:
     what = f"--concurrency {options.concurrency} cannot be read"
     needed = "needed: the most requests at once, such as 48, or the steps of a sweep, such as 1,8,48"
-    return _numbers(options.concurrency, int, MOST_AT_ONCE, Problem(what, needed))
+    return tuple(map(int, _numbers(options.concurrency, int, MOST_AT_ONCE, Problem(what, needed))))
 
 
 def _rates(options: BenchOptions) -> tuple[float, ...]:
@@ -169,6 +168,6 @@ def that_plans(protocol: Protocol, project: Project, gpu: Gpu) -> Protocol:
         try:
             planned_for(replace(project, manifest=variant.manifest), gpu)
         except (DoesNotFit, ManifestError) as error:
-            why = f"left out: the stack '{variant.key}' cannot be planned: {error.problems[0].what}"
-            return protocol.without_trials(why)
+            reason = error.problems[0].what
+            return protocol.without_trials(f"left out: the stack '{variant.key}' cannot be planned: {reason}")
     return protocol

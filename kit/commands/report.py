@@ -7,12 +7,11 @@ from pathlib import Path
 from kit.bench.html.charts import charts
 from kit.bench.html.draw import png, svg
 from kit.bench.html.page import html
-from kit.bench.results import ResultsError, from_text
+from kit.bench.results import BENCH, ResultsError, from_text
 from kit.errors import Problem
 from kit.files import read_text, write_atomically
 from kit.output.console import Output
 
-BENCH = "bench.json"
 RUN_IT = "`monogpu-kit bench` writes it; or name the folder that it wrote: monogpu-kit report FOLDER"
 
 

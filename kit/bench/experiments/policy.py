@@ -55,11 +55,16 @@ def protocol(request: BenchRequest) -> Protocol:
         arms = tuple((policy, f"{name}-{policy}", None) for policy in variants)
         condition = f"{prefixes} prefixes of {prefix} tokens; one cache holds about {holds}"
         views.append(View(f"{name} working set", condition, "req/s", "higher", Metric("requests"), arms))
-    constant = (
-        f"two replicas of {model.name}, {concurrency} at once, {REST} tokens after the prefix, {output} out",
-        "every run has prefixes of its own: what lies in the caches from before is of no use",
+    return replace(
+        OUTLINE,
+        constant=(
+            f"two replicas of {model.name}, {concurrency} at once, {REST} tokens after the prefix, {output} out",
+            "every run has prefixes of its own: what lies in the caches from before is of no use",
+        ),
+        trials=tuple(trials),
+        views=tuple(views),
+        rounds=effort.rounds,
     )
-    return replace(OUTLINE, constant=constant, trials=tuple(trials), views=tuple(views), rounds=effort.rounds)
 
 
 def _holds(request: BenchRequest, share: Share, prefix: int, room: int) -> int:

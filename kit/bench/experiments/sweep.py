@@ -28,8 +28,8 @@ def protocol(request: BenchRequest) -> Protocol:
         groups[all_at_once] = tuple(loads.values())
     trials, views = [], []
     for name, mine in groups.items():
-        own = max(one.concurrency for one in mine)
-        places = fixed or tuple(float(level) for level in levels(most, request.effort.levels) if level <= own)
+        rising = (n for n in levels(most, request.effort.levels) if n <= max(one.concurrency for one in mine))
+        places = fixed or tuple(map(float, rising))
         for place in places:
             some = tuple(_at(one, place, request) for one in mine)
             trials.append(Trial(f"{name}-{place:g}", request.given, some, request.effort.seconds))

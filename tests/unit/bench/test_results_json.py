@@ -69,7 +69,10 @@ def arm(data: Any) -> Any:
         (lambda data: data["memory"][0]["lines"][0].pop(), "memory[0].lines[0][1]: is missing"),
         (lambda data: data["experiments"][0]["comparisons"][0].update(kind="pie"), "kind: must be 'arms' or 'curve'"),
         (lambda data: data.update(started=None), "started: must be a valid string, not null"),
-        (lambda data: data.update(told_seconds=None), "was written by an older monogpu-kit; `scripts/convert-results"),
+        (
+            lambda data: data["memory"][0].update(held=None),
+            "older monogpu-kit; `scripts/convert-results",
+        ),
     ],
 )
 def test_what_is_wrong_is_named_with_its_place_and_what_to_do(change: Callable[[Any], object], said: str) -> None:

@@ -21,11 +21,11 @@ from kit.bench.sizing import (
     Size,
     expected_seconds,
     first_pilot,
-    longer_pilot,
     may_split,
     more,
     next_processes,
     sized,
+    timed,
 )
 from kit.bench.vllm_results import LEAST_SECONDS
 from kit.manifest.model import Manifest
@@ -78,7 +78,7 @@ def test_a_first_look_at_a_rate_lasts_two_seconds_whatever_the_concurrency() -> 
 
 
 def test_a_second_look_lasts_its_seconds_at_the_rate_that_was_found() -> None:
-    pilot = longer_pilot(trial(load(8), load(8)), Size((20.0, 2.0), (3, 1)), 2.0)
+    pilot = timed(trial(load(8), load(8)), Size((20.0, 2.0), (3, 1)), 2.0)
     assert counts(pilot) == [40, 16] and [one.processes for one in pilot.loads] == [3, 1]
 
 
@@ -88,8 +88,8 @@ def test_a_run_lasts_its_seconds_or_as_long_as_every_place_is_taken_twice(
 ) -> None:
     one = trial(load(concurrency), seconds=seconds)
     made = sized(one, {"a": Size((rate,), (1,))}, [one])
-    told = expected_seconds(made, {"a": Size((rate,), (1,))})
-    assert told is not None and told >= seconds * (1 - 1e-9)
+    told = expected_seconds(made, Size((rate,), (1,)))
+    assert told >= seconds * (1 - 1e-9)
     assert made.loads[0].count < rate * seconds + 1 or made.loads[0].count == max(2 * concurrency, 4)
 
 
@@ -124,10 +124,9 @@ def test_a_trial_of_no_group_is_sized_by_itself() -> None:
     assert [counts(sized(t, sizes, [one, other])) for t in (one, other)] == [[80], [8]]
 
 
-def test_how_long_a_trial_sends_is_its_slowest_load_s_and_unknown_before_a_look() -> None:
+def test_how_long_a_trial_sends_is_its_slowest_load_s() -> None:
     one = trial(replace(load(), count=80), replace(load(), count=30))
-    assert expected_seconds(one, {"a": Size((10.0, 2.0), (1, 1))}) == 15
-    assert expected_seconds(one, {}) is None
+    assert expected_seconds(one, Size((10.0, 2.0), (1, 1))) == 15
 
 
 @given(CONCURRENCY, st.integers(1, MOST_PROCESSES), st.integers(0, 128))
