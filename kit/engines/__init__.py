@@ -15,8 +15,8 @@ from kit.stack.model import File, Probe, Route, Service
 
 
 class Engine(Protocol):
-    """What an engine's module offers; `defaults.nothing` stands for what it has none of. `kit.assemble` adds labels, the
-    bill, the card and the boot order."""
+    """What an engine's module offers; `defaults.nothing` stands for what it has none of. `kit.assemble` adds labels,
+    the bill, the card and the boot order."""
 
     DEFAULT_IMAGE: str
     CPU_IMAGE: str
