@@ -24,7 +24,7 @@ Made = TypeVar("Made")
 
 
 @dataclass(frozen=True)
-class Part:
+class LoadProcess:
     """One process of a load: its arguments and its result."""
 
     load: LoadSpec
@@ -38,7 +38,7 @@ class TrialResult:
     """The parts of a trial's loads, in their order; `seconds` includes everything around them; `cpu` is what each
     service of the stack used of this machine's cores meanwhile, in seconds."""
 
-    parts: tuple[tuple[Part, ...], ...]
+    parts: tuple[tuple[LoadProcess, ...], ...]
     seconds: float
     cpu: Mapping[str, float]
 
@@ -85,13 +85,13 @@ def send(trial: Trial, loaders: Loaders, key: str | None, progress: Progress) ->
 
 def _send(
     one: LoadSpec, number: int, loaders: Loaders, router: str, key: str | None, show: Callable[[int, str], None]
-) -> Part:
+) -> LoadProcess:
     worker, tokenizer, trust = loaders.worker(one.service)
     through = one.target == "router"
     command = arguments(one, router if through else worker, tokenizer, f"{number}.json", trust)
     env = {"OPENAI_API_KEY": key} if key and through else {}
     sent = loaders.send(one.service, command, env, lambda text: show(number, text))
-    return Part(one, command, sent, parse(sent.result))
+    return LoadProcess(one, command, sent, parse(sent.result))
 
 
 def at_once(jobs: Sequence[Callable[[], Made]]) -> list[Made]:

@@ -10,7 +10,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from kit.facts.config_fields import first_of, mapping, number, unusable
-from kit.facts.tensors import Row, Tensor, counted, starred
+from kit.facts.tensors import (
+    Tensor,
+    TensorRow,
+    counted,
+    starred,
+)
 
 
 @dataclass(frozen=True)
@@ -55,7 +60,7 @@ def _method(found: Mapping[str, object]) -> str:
     return str(found.get("quant_method") or "unknown").lower().replace("_tensors", "-tensors")
 
 
-def stored(source: str, rows: Iterable[Row], dtype: str, how: Quantization | None) -> tuple[Tensor, ...]:
+def stored(source: str, rows: Iterable[TensorRow], dtype: str, how: Quantization | None) -> tuple[Tensor, ...]:
     """`dtype` is safetensors' word for what is not quantised. Raises ModelFilesError when the packing is not known."""
     if how is not None and how.method not in PACKINGS:
         raise unusable(
@@ -66,7 +71,7 @@ def stored(source: str, rows: Iterable[Row], dtype: str, how: Quantization | Non
     return counted(tensor for row in rows if row.count for tensor in _tensors(row, dtype, how))
 
 
-def _tensors(row: Row, dtype: str, how: Quantization | None) -> Iterator[Tensor]:
+def _tensors(row: TensorRow, dtype: str, how: Quantization | None) -> Iterator[Tensor]:
     if how is None or not row.packed or _kept(row.name, how):
         yield Tensor(row.name, dtype, row.shape, row.count)
         return

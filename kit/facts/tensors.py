@@ -134,7 +134,7 @@ def missing_shards(files: Sequence[str]) -> list[str]:
 
 
 @dataclass(frozen=True)
-class Row:
+class TensorRow:
     """`count` tensors of one name and shape; `packed` when a quantised file would store it packed."""
 
     name: str
@@ -142,29 +142,29 @@ class Row:
     count: int = 1
     packed: bool = False
 
-    def under(self, prefix: str) -> Row:
+    def under(self, prefix: str) -> TensorRow:
         """The same, deeper in the model."""
         return replace(self, name=prefix + self.name)
 
 
-def linear(name: str, out: int, into: int, count: int, bias: bool = False, packed: bool = True) -> list[Row]:
+def linear(name: str, out: int, into: int, count: int, bias: bool = False, packed: bool = True) -> list[TensorRow]:
     """`count` linear layers from `into` to `out`; [] for none."""
-    rows = [Row(f"{name}.weight", (out, into), count, packed), Row(f"{name}.bias", (out,), count)]
+    rows = [TensorRow(f"{name}.weight", (out, into), count, packed), TensorRow(f"{name}.bias", (out,), count)]
     return rows[: 2 if bias else 1] if count else []
 
 
-def vector(name: str, width: int, count: int = 1, bias: bool = False) -> list[Row]:
+def vector(name: str, width: int, count: int = 1, bias: bool = False) -> list[TensorRow]:
     """`count` vectors called `name`, or with `bias` a layer norm's weight and bias below that name."""
     if bias:
-        return [Row(f"{name}.{part}", (width,), count) for part in ("weight", "bias")]
-    return [Row(name, (width,), count)]
+        return [TensorRow(f"{name}.{part}", (width,), count) for part in ("weight", "bias")]
+    return [TensorRow(name, (width,), count)]
 
 
-def table(name: str, rows: int, width: int) -> list[Row]:
+def table(name: str, rows: int, width: int) -> list[TensorRow]:
     """One embedding."""
-    return [Row(f"{name}.weight", (rows, width))]
+    return [TensorRow(f"{name}.weight", (rows, width))]
 
 
-def each(names: Iterable[str], rows: Callable[[str], list[Row]]) -> list[Row]:
+def each(names: Iterable[str], rows: Callable[[str], list[TensorRow]]) -> list[TensorRow]:
     """The rows of several names, one after another."""
     return [row for name in names for row in rows(name)]

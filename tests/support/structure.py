@@ -116,21 +116,32 @@ def short_modules(root: Path, plug_ins: tuple[str, ...] = PLUG_INS) -> list[Leng
 # ---- sentences as keys
 
 # What is compared or taken apart there are other programs' words.
-FOREIGN = {"kit/compose/client.py", "kit/verify/responses.py", "kit/files.py", "kit/bench/results_dir.py"}
+FOREIGN = {"kit/compose/client.py", "kit/verify/client.py", "kit/files.py", "kit/bench/session.py"}
 TAKEN_APART = {"split", "rsplit", "partition", "rpartition", "startswith", "endswith", "removeprefix", "removesuffix"}
 SENTENCE = re.compile(r"[a-z]+,? [a-z]|^[,;:] $|; ")
 
 
 def sentence_keys(root: Path) -> list[str]:
     """Where a sentence of kit's own is compared with, or taken apart: file:line and the words."""
+    trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted((root / "kit").rglob("*.py"))}
+    choices = {text for tree in trees.values() for node in ast.walk(tree) for text in _choices(node)}
     found = []
-    for path in sorted((root / "kit").rglob("*.py")):
+    for path, tree in trees.items():
         file = path.relative_to(root).as_posix()
         if file in FOREIGN or file.startswith("kit/diagnostics/"):
             continue
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            found += [f"{file}:{text.lineno}: {text.value!r}" for text in _texts(node) if SENTENCE.search(text.value)]
+        texts = (text for node in ast.walk(tree) for text in _texts(node) if text.value not in choices)
+        found += [f"{file}:{text.lineno}: {text.value!r}" for text in texts if SENTENCE.search(text.value)]
     return found
+
+
+def _choices(node: ast.AST) -> list[str]:
+    """The values of a `Literal[...]`: a closed set, and no sentences."""
+    if not (isinstance(node, ast.Subscript) and ast.unparse(node.value) == "Literal"):
+        return []
+    return [
+        each.value for each in ast.walk(node.slice) if isinstance(each, ast.Constant) and isinstance(each.value, str)
+    ]
 
 
 def _texts(node: ast.AST) -> list[ast.Constant]:

@@ -129,12 +129,12 @@ def test_no_forbidden_word_is_used() -> None:
 
 
 def test_forbidden_words_are_found_also_in_names_and_over_two_lines(tmp_path: Path) -> None:
-    code = "no_fix = 1\nclass MendedBy: ...\nfrom kit.targets import x  # lets\n# go\nWISH = '--again'\n"
+    code = "no_mend = 1\nclass MendedBy: ...\nfrom kit.targets import x  # lets\n# go\nWISH = '--again'\n"
     fine = "password = reworded = amend = understood = retold\n# a stand-in; a word of its own, --again-and-again\n"
     root = plant(tmp_path, {"units.py": code, "files.py": fine})
     (root / "README.md").write_text("Nobody\nis told.\n")
     assert {(one.line, one.text) for one in forbidden(root) if one.file == "kit/units.py"} == {
-        (1, "fix"), (2, "fixed"), (3, "kit.targets"), (3, "lets # go"), (5, "wish"), (5, "--again"),
+        (1, "mend"), (2, "mended"), (3, "kit.targets"), (3, "lets # go"), (5, "wish"), (5, "--again"),
     }  # fmt: skip
     assert lines([one for one in forbidden(root) if one.file != "kit/units.py"]) == (
         "README.md:1: 'nobody'; write: no process, no client: name what is missing\n"
@@ -167,7 +167,7 @@ def test_no_sentence_is_compared_or_split() -> None:
 
 
 def test_a_sentence_that_is_a_key_is_found(tmp_path: Path) -> None:
-    compared = "def f(x):\n    return x == 'no difference' or x in ('kv cache',) or x == 'auto'\n"
+    compared = "K = Literal['no idea']\ndef f(x):\n    return x == 'no idea' or x == 'no difference' or x in ('kv cache',) or x == 'auto'\n"
     split = "def g(x):\n    return x.split(', '), x.split(','), x.partition('; needed')\n"
     root = plant(tmp_path, {"a.py": compared, "b.py": split, "diagnostics/__init__.py": compared})
     assert [found.partition(": ")[2] for found in structure.sentence_keys(root)] == [

@@ -6,7 +6,16 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
-from kit.bench.html.chartspecs import Chart, Curves, Panel, Part, Point, Row, Rows, Series
+from kit.bench.html.chartspecs import (
+    BarSegment,
+    Chart,
+    ChartRow,
+    Curves,
+    Panel,
+    Point,
+    Rows,
+    Series,
+)
 from kit.bench.html.memorycharts import memory_charts
 from kit.bench.html.numbers import known, number, plain, quantity, unique
 from kit.bench.results import Arm, Bench, Comparison, Experiment, Figures, Percentiles, Run
@@ -161,13 +170,13 @@ def _bars(section: str, comparison: Comparison) -> Rows | None:
     return Rows(f"{section} {comparison.name}", title, caption, words, comparison.unit, rows)
 
 
-def _row(n: int, arm: Arm, verdict: str, unit: str) -> Row:
+def _row(n: int, arm: Arm, verdict: str, unit: str) -> ChartRow:
     """A bar up to the median, its colour that of the first arm or of the others; none where it is unknown."""
     if not arm.runs or not known(arm.median, arm.least, arm.most):
-        return Row(arm.name, quantity(None, unit), verdict)
+        return ChartRow(arm.name, quantity(None, unit), verdict)
     runs = tuple(run.value for run in arm.runs if known(run.value))
-    bar = Part(arm.name, 0.0, arm.median, min(n, 1))
-    return Row(arm.name, quantity(arm.median, unit), verdict, (bar,), runs, (arm.least, arm.most))
+    bar = BarSegment(arm.name, 0.0, arm.median, min(n, 1))
+    return ChartRow(arm.name, quantity(arm.median, unit), verdict, (bar,), runs, (arm.least, arm.most))
 
 
 def _timeline(section: str, comparison: Comparison) -> Rows | None:
@@ -185,21 +194,21 @@ def _timeline(section: str, comparison: Comparison) -> Rows | None:
     return Rows(name, title, caption, f"{title}. {values}.", "s", rows)
 
 
-def _start(arm: Arm, unit: str) -> list[Row]:
+def _start(arm: Arm, unit: str) -> list[ChartRow]:
     """The run whose value is nearest to the median."""
     runs = [run for run in arm.runs if known(run.value) and _phases(run)]
     if not runs or not known(arm.median):
         return []
     run = min(runs, key=lambda run: abs(run.value - arm.median))
-    return [Row(arm.name, quantity(run.value, unit)), *_phases(run)]
+    return [ChartRow(arm.name, quantity(run.value, unit)), *_phases(run)]
 
 
-def _phases(run: Run) -> list[Row]:
+def _phases(run: Run) -> list[ChartRow]:
     return [
-        Row(
+        ChartRow(
             one.service,
             quantity(one.end - one.begin, "s"),
-            parts=(Part(one.service, one.begin, one.end, 0),),
+            parts=(BarSegment(one.service, one.begin, one.end, 0),),
             minor=True,
         )
         for one in run.phases

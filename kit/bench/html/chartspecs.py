@@ -58,7 +58,7 @@ class Curves(Chart):
 
 
 @dataclass(frozen=True)
-class Part:
+class BarSegment:
     """A piece of a bar. `place` picks colour and hatching; None is what is left, and only outlined."""
 
     name: str
@@ -68,7 +68,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Row:
+class ChartRow:
     """A name with `value` at the right, a bar of `parts` below it, and a `note`; without parts it is a heading.
 
     `runs` are drawn as dots, `spread` as a line with ends, `mark` as a tick across the bar; a `minor` row belongs to
@@ -77,7 +77,7 @@ class Row:
     name: str
     value: str
     note: str = ""
-    parts: tuple[Part, ...] = ()
+    parts: tuple[BarSegment, ...] = ()
     runs: tuple[float, ...] = ()
     spread: tuple[float, ...] = ()
     mark: float | None = None
@@ -89,7 +89,7 @@ class Rows(Chart):
     """Bars over one scale in `unit`. `legend` names the parts by place, `marked` the marks; a card ends at `limit`."""
 
     unit: str
-    rows: tuple[Row, ...]
+    rows: tuple[ChartRow, ...]
     legend: tuple[str, ...] = ()
     limit: float | None = None
     marked: str = ""

@@ -15,7 +15,13 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 from unicodedata import east_asian_width
 
-from kit.bench.html.chartspecs import Chart, Curves, Panel, Row, Rows
+from kit.bench.html.chartspecs import (
+    Chart,
+    ChartRow,
+    Curves,
+    Panel,
+    Rows,
+)
 from kit.bench.html.numbers import plain, short
 from kit.bench.html.palette import DASHES, HATCHES, LIGHT, MARKERS, SMALL, THEME
 from kit.errors import KitError, Problem, printable
@@ -179,7 +185,7 @@ def _rows(figure: Figure, chart: Rows) -> None:
     _finish(figure, top * LINE + 46, legend)
 
 
-def _row(axes: Axes, chart: Rows, row: Row, top: float) -> float:
+def _row(axes: Axes, chart: Rows, row: ChartRow, top: float) -> float:
     """A row `top` lines from the top; where the next one begins."""
     top += 0 if row.parts else 0.3
     value = clipped(row.value, COLUMNS - 12)

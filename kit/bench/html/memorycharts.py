@@ -7,7 +7,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import accumulate, pairwise
 
-from kit.bench.html.chartspecs import Part, Row, Rows
+from kit.bench.html.chartspecs import (
+    BarSegment,
+    ChartRow,
+    Rows,
+)
 from kit.bench.results import Bench, MeasuredFootprint
 from kit.units import GIB, size
 
@@ -64,14 +68,14 @@ def _card(workers: Sequence[MeasuredFootprint], whole: int | None, ends: str) ->
     return _chart("memory of the card", caption, f"The card: {_listed(rows)}; {ends}.", rows, legend, limit)
 
 
-def _sum(name: str, counts: Sequence[tuple[str, int | None]], whole: int | None) -> Row:
+def _sum(name: str, counts: Sequence[tuple[str, int | None]], whole: int | None) -> ChartRow:
     """One bar for all workers, and what they leave of the card where that is known."""
     parts = [(service, count, n) for n, (service, count) in enumerate(counts) if count]
     used = sum(count for _, count, _ in parts)
     unknown = [service for service, count in counts if count is None]
     free = [(FREE, whole - used, None)] if whole and whole > used and not unknown else []
     value = f"{size(used)}, {used / whole:.0%}" if whole else size(used)
-    return Row(name, value, f"{', '.join(unknown)}: unknown" if unknown else "", stacked([*parts, *free]))
+    return ChartRow(name, value, f"{', '.join(unknown)}: unknown" if unknown else "", stacked([*parts, *free]))
 
 
 def _workers(workers: Sequence[MeasuredFootprint]) -> Rows:
@@ -91,26 +95,28 @@ def _workers(workers: Sequence[MeasuredFootprint]) -> Rows:
         for what, count in one.lines:
             counts[what if what in named else OTHER] += count
         parts = [(name, counts[name], n) for n, name in enumerate(legend) if counts[name] > 0]
-        rows.append(Row(one.service, off(one), parts=stacked(parts), mark=one.measured / GIB if one.measured else None))
+        rows.append(
+            ChartRow(one.service, off(one), parts=stacked(parts), mark=one.measured / GIB if one.measured else None)
+        )
     marked = MEASURED if any(one.measured for one in workers) else ""
     words = f"Each worker: {_listed(rows)}."
     return replace(_chart("memory of each worker", "by what the memory is for", words, rows, legend), marked=marked)
 
 
 def _chart(
-    name: str, caption: str, words: str, rows: Sequence[Row], legend: tuple[str, ...], limit: float | None = None
+    name: str, caption: str, words: str, rows: Sequence[ChartRow], legend: tuple[str, ...], limit: float | None = None
 ) -> Rows:
     return Rows(name, f"memory, {caption}", caption, words, "GiB", tuple(rows), legend, limit)
 
 
-def _listed(rows: Sequence[Row]) -> str:
+def _listed(rows: Sequence[ChartRow]) -> str:
     return "; ".join(f"{row.name}: {'; '.join(filter(None, (row.value, row.note)))}" for row in rows)
 
 
-def stacked(counts: Sequence[tuple[str, int, int | None]]) -> tuple[Part, ...]:
+def stacked(counts: Sequence[tuple[str, int, int | None]]) -> tuple[BarSegment, ...]:
     """(name, bytes, place) one after the other, in GiB."""
     ends = [0, *accumulate(count for _, count, _ in counts)]
     return tuple(
-        Part(name, begin / GIB, end / GIB, place)
+        BarSegment(name, begin / GIB, end / GIB, place)
         for (name, _, place), (begin, end) in zip(counts, pairwise(ends), strict=True)
     )

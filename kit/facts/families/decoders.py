@@ -22,22 +22,28 @@ from kit.facts.families.encoders import (
     roberta_classifier,
     siglip_tower,
 )  # fmt: skip
-from kit.facts.tensors import Row, each, linear, table, vector
+from kit.facts.tensors import (
+    TensorRow,
+    each,
+    linear,
+    table,
+    vector,
+)
 
 LAYER = "model.layers.*"
 
 
-def embedding(c: Config) -> list[Row]:
-    return [Row("model.embed_tokens.weight", (c.vocab, c.hidden))]
+def embedding(c: Config) -> list[TensorRow]:
+    return [TensorRow("model.embed_tokens.weight", (c.vocab, c.hidden))]
 
 
-def head(c: Config) -> list[Row]:
+def head(c: Config) -> list[TensorRow]:
     """The final norm, and the head unless it is the embedding again."""
     rows = vector("model.norm.weight", c.hidden)
-    return rows if c.tied else [*rows, Row("lm_head.weight", (c.vocab, c.hidden))]
+    return rows if c.tied else [*rows, TensorRow("lm_head.weight", (c.vocab, c.hidden))]
 
 
-def self_attention(c: Config, qkv_bias: bool, o_bias: bool, qk_norm: bool) -> list[Row]:
+def self_attention(c: Config, qkv_bias: bool, o_bias: bool, qk_norm: bool) -> list[TensorRow]:
     """q, k, v and o, and a norm of head_dim for q and for k where the family has them."""
     place, wide = f"{LAYER}.self_attn", c.heads * c.head_dim
     narrow = c.kv_heads * c.head_dim
@@ -50,7 +56,7 @@ def self_attention(c: Config, qkv_bias: bool, o_bias: bool, qk_norm: bool) -> li
     ]
 
 
-def gated_mlp(c: Config, place: str, width: int, layers: int, bias: bool = False) -> list[Row]:
+def gated_mlp(c: Config, place: str, width: int, layers: int, bias: bool = False) -> list[TensorRow]:
     """gate and up to `width`, and back down."""
     return [
         *linear(f"{place}.gate_proj", width, c.hidden, layers, bias),
@@ -59,11 +65,13 @@ def gated_mlp(c: Config, place: str, width: int, layers: int, bias: bool = False
     ]
 
 
-def norms(c: Config, *names: str) -> list[Row]:
+def norms(c: Config, *names: str) -> list[TensorRow]:
     return [row for name in names for row in vector(f"{LAYER}.{name}.weight", c.hidden, c.layers)]
 
 
-def decoder(c: Config, *, qkv_bias: bool | None = None, o_bias: bool | None = None, qk_norm: bool = False) -> list[Row]:
+def decoder(
+    c: Config, *, qkv_bias: bool | None = None, o_bias: bool | None = None, qk_norm: bool = False
+) -> list[TensorRow]:
     """Llama, and what differs from it by biases and q/k norms only."""
     bias = c.flag("attention_bias")
     return [
@@ -79,13 +87,13 @@ qwen2 = partial(decoder, qkv_bias=True, o_bias=False)
 qwen3 = partial(decoder, qk_norm=True)
 
 
-def scored(body: Callable[[Config], list[Row]], c: Config) -> list[Row]:
+def scored(body: Callable[[Config], list[TensorRow]], c: Config) -> list[TensorRow]:
     """A decoder whose head is a score for each label."""
     kept = [row for row in body(c) if row.name != "lm_head.weight"]
-    return [*kept, Row("score.weight", (labels(c), c.hidden))]
+    return [*kept, TensorRow("score.weight", (labels(c), c.hidden))]
 
 
-def phi3(c: Config) -> list[Row]:
+def phi3(c: Config) -> list[TensorRow]:
     """q, k and v in one tensor, gate and up in one."""
     return [
         *embedding(c),
@@ -98,7 +106,7 @@ def phi3(c: Config) -> list[Row]:
     ]
 
 
-def gemma2(c: Config, qk_norm: bool = False) -> list[Row]:
+def gemma2(c: Config, qk_norm: bool = False) -> list[TensorRow]:
     """Norms before and after both halves of a layer."""
     return [*decoder(c, qk_norm=qk_norm), *norms(c, "pre_feedforward_layernorm", "post_feedforward_layernorm")]
 
@@ -106,15 +114,15 @@ def gemma2(c: Config, qk_norm: bool = False) -> list[Row]:
 gemma3 = partial(gemma2, qk_norm=True)
 
 
-def gemma3_vision(c: Config) -> list[Row]:
+def gemma3_vision(c: Config) -> list[TensorRow]:
     return [*siglip_tower(c), *(row.under("language_model.") for row in gemma3(c))]
 
 
-def qwen2_5_vl(c: Config) -> list[Row]:
+def qwen2_5_vl(c: Config) -> list[TensorRow]:
     return [*qwen2_5_vl_tower(c), *qwen2(c)]
 
 
-def qwen3_moe(c: Config) -> list[Row]:
+def qwen3_moe(c: Config) -> list[TensorRow]:
     """Experts in every `decoder_sparse_step`th layer, except those of `mlp_only_layers`."""
     step = c.number("decoder_sparse_step", 1)
     alone = set(c.strings("mlp_only_layers"))
@@ -131,7 +139,7 @@ def qwen3_moe(c: Config) -> list[Row]:
     ]
 
 
-def mixtral(c: Config) -> list[Row]:
+def mixtral(c: Config) -> list[TensorRow]:
     experts, place = c.number("num_local_experts"), f"{LAYER}.block_sparse_moe"
     return [
         *embedding(c),
@@ -145,7 +153,7 @@ def mixtral(c: Config) -> list[Row]:
     ]
 
 
-def deepseek_v2(c: Config) -> list[Row]:
+def deepseek_v2(c: Config) -> list[TensorRow]:
     """Latent attention; the first `first_k_dense_replace` layers dense, the others routed and shared experts."""
     dense = min(c.number("first_k_dense_replace", 0), c.layers)
     sparse, width = c.layers - dense, c.number("moe_intermediate_size")
@@ -162,7 +170,7 @@ def deepseek_v2(c: Config) -> list[Row]:
     ]
 
 
-def latent_attention(c: Config) -> list[Row]:
+def latent_attention(c: Config) -> list[TensorRow]:
     """MLA: keys and values pass a latent of kv_lora_rank, queries one of q_lora_rank where the file names it."""
     place, rank, query = f"{LAYER}.self_attn", c.number("kv_lora_rank"), c.number("q_lora_rank", 0)
     nope, rope, v = c.number("qk_nope_head_dim"), c.number("qk_rope_head_dim"), c.number("v_head_dim")
@@ -182,7 +190,7 @@ def latent_attention(c: Config) -> list[Row]:
     ]
 
 
-def opt(c: Config) -> list[Row]:
+def opt(c: Config) -> list[TensorRow]:
     """Learnt positions, two of them spare; biases everywhere."""
     model, place, width = "model.decoder", "model.decoder.layers.*", c.number("word_embed_proj_dim", c.hidden)
     square = ("k_proj", "v_proj", "q_proj", "out_proj")
@@ -204,7 +212,7 @@ def opt(c: Config) -> list[Row]:
     ]
 
 
-FAMILIES: dict[str, Callable[[Config], list[Row]]] = {
+FAMILIES: dict[str, Callable[[Config], list[TensorRow]]] = {
     "LlamaForCausalLM": decoder,
     "MistralForCausalLM": partial(decoder, qkv_bias=False, o_bias=False),
     "SmolLM3ForCausalLM": decoder,

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from kit.facts.config_fields import number, unusable
 from kit.facts.config_json import Config
-from kit.facts.tensors import Row, each, linear, table, vector
+from kit.facts.tensors import (
+    TensorRow,
+    each,
+    linear,
+    table,
+    vector,
+)
 
 
 def labels(c: Config) -> int:
@@ -12,7 +18,7 @@ def labels(c: Config) -> int:
     return len(c.sub("id2label")) or c.number("num_labels", 2)
 
 
-def bert_body(c: Config) -> list[Row]:
+def bert_body(c: Config) -> list[TensorRow]:
     """Word, position and type embeddings; layers with biases everywhere."""
     place = "encoder.layer.*"
     square = ("attention.self.query", "attention.self.key", "attention.self.value", "attention.output.dense")
@@ -29,15 +35,15 @@ def bert_body(c: Config) -> list[Row]:
     ]
 
 
-def bert(c: Config) -> list[Row]:
+def bert(c: Config) -> list[TensorRow]:
     return [*bert_body(c), *linear("pooler.dense", c.hidden, c.hidden, 1, bias=True)]
 
 
-def bert_classifier(c: Config) -> list[Row]:
+def bert_classifier(c: Config) -> list[TensorRow]:
     return [*(row.under("bert.") for row in bert(c)), *linear("classifier", labels(c), c.hidden, 1, bias=True)]
 
 
-def roberta_classifier(c: Config) -> list[Row]:
+def roberta_classifier(c: Config) -> list[TensorRow]:
     """No pooler; the head has a layer of its own before the scores."""
     return [
         *(row.under("roberta.") for row in bert_body(c)),
@@ -46,7 +52,7 @@ def roberta_classifier(c: Config) -> list[Row]:
     ]
 
 
-def nomic_bert(c: Config) -> list[Row]:
+def nomic_bert(c: Config) -> list[TensorRow]:
     """Rotary positions, gated MLP, no biases; the variant with experts needs its headers."""
     if c.number("num_experts", 0):
         raise unusable(c.source, "Nomic BERT with experts", "the weights' headers are needed to count its tensors")
@@ -64,7 +70,7 @@ def nomic_bert(c: Config) -> list[Row]:
     ]
 
 
-def gte(c: Config) -> list[Row]:
+def gte(c: Config) -> list[TensorRow]:
     """Rotary positions; gate and up in one tensor without a bias, all else with one."""
     place, types = "encoder.layer.*", c.number("type_vocab_size", 0)
     return [
@@ -79,14 +85,14 @@ def gte(c: Config) -> list[Row]:
     ]
 
 
-def gte_tokens(c: Config) -> list[Row]:
+def gte_tokens(c: Config) -> list[TensorRow]:
     return [*(row.under("new.") for row in gte(c)), *linear("classifier", labels(c), c.hidden, 1, bias=True)]
 
 
 # ---- vision towers: SigLIP (Gemma 3) and Qwen2.5-VL. The defaults are those of their classes in transformers.
 
 
-def siglip_tower(c: Config) -> list[Row]:
+def siglip_tower(c: Config) -> list[TensorRow]:
     """Patches with learnt positions, layers with biases, and Gemma 3's projection to the language model."""
     place, tower = "vision_tower.vision_model", c.sub("vision_config")
     layer = f"{place}.encoder.layers.*"
@@ -94,11 +100,11 @@ def siglip_tower(c: Config) -> list[Row]:
     layers, patch = number(c.source, tower, "num_hidden_layers", 27), number(c.source, tower, "patch_size", 14)
     positions = (number(c.source, tower, "image_size", 896) // patch) ** 2
 
-    def plain(name: str, out: int, into: int) -> list[Row]:
+    def plain(name: str, out: int, into: int) -> list[TensorRow]:
         return linear(f"{layer}.{name}", out, into, layers, bias=True, packed=False)
 
     return [
-        Row(f"{place}.embeddings.patch_embedding.weight", (width, 3, patch, patch)),
+        TensorRow(f"{place}.embeddings.patch_embedding.weight", (width, 3, patch, patch)),
         *vector(f"{place}.embeddings.patch_embedding.bias", width),
         *table(f"{place}.embeddings.position_embedding", positions, width),
         *each(("q_proj", "k_proj", "v_proj", "out_proj"), lambda name: plain(f"self_attn.{name}", width, width)),
@@ -106,12 +112,12 @@ def siglip_tower(c: Config) -> list[Row]:
         *plain("mlp.fc2", width, inner),
         *each(("layer_norm1", "layer_norm2"), lambda name: vector(f"{layer}.{name}", width, layers, bias=True)),
         *vector(f"{place}.post_layernorm", width, bias=True),
-        Row("multi_modal_projector.mm_input_projection_weight", (width, c.hidden)),
+        TensorRow("multi_modal_projector.mm_input_projection_weight", (width, c.hidden)),
         *vector("multi_modal_projector.mm_soft_emb_norm.weight", width),
     ]
 
 
-def qwen2_5_vl_tower(c: Config) -> list[Row]:
+def qwen2_5_vl_tower(c: Config) -> list[TensorRow]:
     """Patches of two frames, layers with a gated MLP, and the merger of 2 x 2 patches into one token."""
     tower, block = c.sub("vision_config"), "visual.blocks.*"
     width, inner = number(c.source, tower, "hidden_size", 1280), number(c.source, tower, "intermediate_size", 3420)
@@ -119,11 +125,11 @@ def qwen2_5_vl_tower(c: Config) -> list[Row]:
     frames = number(c.source, tower, "temporal_patch_size", 2)
     merged = width * number(c.source, tower, "spatial_merge_size", 2) ** 2
 
-    def plain(name: str, out: int, into: int, count: int = depth) -> list[Row]:
+    def plain(name: str, out: int, into: int, count: int = depth) -> list[TensorRow]:
         return linear(name, out, into, count, bias=True, packed=False)
 
     return [
-        Row("visual.patch_embed.proj.weight", (width, 3, frames, patch, patch)),
+        TensorRow("visual.patch_embed.proj.weight", (width, 3, frames, patch, patch)),
         *plain(f"{block}.attn.qkv", 3 * width, width),
         *plain(f"{block}.attn.proj", width, width),
         *each(("gate_proj", "up_proj"), lambda name: plain(f"{block}.mlp.{name}", inner, width)),

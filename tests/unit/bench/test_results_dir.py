@@ -28,7 +28,10 @@ from kit.bench.results_dir import (
     load_seeds,
     setup_of,
 )
-from kit.bench.run_trial import Part, TrialResult
+from kit.bench.run_trial import (
+    LoadProcess,
+    TrialResult,
+)
 from kit.bench.sizing import Size
 from kit.bench.steps import Session
 from kit.bench.vllm_results import parse
@@ -193,8 +196,8 @@ def test_every_run_has_prompts_of_its_own(session: Session) -> None:
 # ---- what lies in the folder
 
 
-def part(load: LoadSpec, text: str) -> Part:
-    return Part(load, ("bench", "serve", "--model", "a b"), Sent(text, 1.0, (0.5,), 0.25), parse(text))
+def part(load: LoadSpec, text: str) -> LoadProcess:
+    return LoadProcess(load, ("bench", "serve", "--model", "a b"), Sent(text, 1.0, (0.5,), 0.25), parse(text))
 
 
 def test_vllm_s_json_and_its_commands_are_kept(session: Session) -> None:

@@ -15,7 +15,11 @@ from hypothesis import HealthCheck, given, settings
 from PIL import Image
 
 from kit.bench.html.charts import charts
-from kit.bench.html.chartspecs import Part, Row, Rows
+from kit.bench.html.chartspecs import (
+    BarSegment,
+    ChartRow,
+    Rows,
+)
 from kit.bench.html.draw import WIDTH, clipped, columns_of, png, svg
 from kit.bench.html.palette import LIGHT
 from kit.bench.results import Bench
@@ -101,7 +105,7 @@ def test_the_words_of_a_chart_are_text() -> None:
 
 @pytest.mark.parametrize("name", ODD)
 def test_a_name_is_drawn_as_it_is_or_shortened_and_is_never_markup(name: str) -> None:
-    rows = (Row(name, name, name, (Part(name, 0.0, 3.0, 0),), (2.0, 3.0, 4.0), (2.0, 4.0)),)
+    rows = (ChartRow(name, name, name, (BarSegment(name, 0.0, 3.0, 0),), (2.0, 3.0, 4.0), (2.0, 4.0)),)
     chart = Rows("odd", name, name, name, name, rows, (name,), marked=name)
     drawn = svg(chart)
     assert "<script" not in drawn and png(chart)
@@ -111,7 +115,7 @@ def test_a_name_is_drawn_as_it_is_or_shortened_and_is_never_markup(name: str) ->
 
 def test_a_colour_in_a_name_is_text() -> None:
     name = f'fill: {LIGHT.ink}; id="p_1"'
-    chart = Rows("odd", "", "", "", "s", (Row(name, "", parts=(Part("", 0.0, 3.0, 0),)),))
+    chart = Rows("odd", "", "", "", "s", (ChartRow(name, "", parts=(BarSegment("", 0.0, 3.0, 0),)),))
     assert name in texts(svg(chart))
 
 
@@ -123,8 +127,8 @@ def test_a_text_is_clipped_to_its_columns(text: str, shown: str) -> None:
 
 
 def test_an_unknown_arm_is_a_name_without_a_bar() -> None:
-    known = Row("one", "3.00 s", parts=(Part("one", 0.0, 3.0, 0),))
-    both = Rows("x", "", "", "", "s", (known, Row("two", "unknown")))
+    known = ChartRow("one", "3.00 s", parts=(BarSegment("one", 0.0, 3.0, 0),))
+    both = Rows("x", "", "", "", "s", (known, ChartRow("two", "unknown")))
     assert {"two", "unknown"} <= set(texts(svg(both)))
     assert svg(both).count("<path") < svg(replace(both, rows=(known, replace(known, name="two")))).count("<path")
 
