@@ -167,7 +167,8 @@ def test_no_sentence_is_compared_or_split() -> None:
 
 
 def test_a_sentence_that_is_a_key_is_found(tmp_path: Path) -> None:
-    compared = "K = Literal['no idea']\ndef f(x):\n    return x == 'no idea' or x == 'no difference' or x in ('kv cache',) or x == 'auto'\n"
+    compared = "K = Literal['no idea']\ndef f(x):\n"
+    compared += "    return x == 'no idea' or x == 'no difference' or x in ('kv cache',) or x == 'auto'\n"
     split = "def g(x):\n    return x.split(', '), x.split(','), x.partition('; needed')\n"
     root = plant(tmp_path, {"a.py": compared, "b.py": split, "diagnostics/__init__.py": compared})
     assert [found.partition(": ")[2] for found in structure.sentence_keys(root)] == [
