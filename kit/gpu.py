@@ -49,7 +49,7 @@ class Gpu:
 
 # A gpu.json written by hand may leave out what is free.
 _RECORDED: TypeAdapter[Gpu] = TypeAdapter(
-    Annotated[Gpu, BeforeValidator(lambda data: {"free_bytes": data.get("total_bytes"), **data})]
+    Annotated[Gpu, BeforeValidator(lambda data: {"free_bytes": data.get("total_bytes", 0), **data})]
 )
 
 
@@ -87,12 +87,12 @@ def record(gpu: Gpu) -> str:
     return versioned_json(TypeAdapter(dict[str, Any]), to_json(gpu), indent=2)
 
 
-def from_json(text: str, origin: str) -> Gpu:
-    """The card in a gpu.json. Raises GpuError."""
+def from_json(text: str, file: str) -> Gpu:
+    """The card in a gpu.json, which is called `file`. Raises GpuError."""
     needed = "`monogpu-kit gpu -o gpu.json` records a card"
-    gpu = parse_versioned(_RECORDED, text, origin, needed, GpuError, strict=False)
+    gpu = parse_versioned(_RECORDED, text, file, needed, GpuError, strict=False)
     assumed = () if gpu.compute_capability else ("compute capability as for a consumer card",)
-    return replace(gpu, assumed=assumed, origin=origin)
+    return replace(gpu, assumed=assumed, origin=f"recorded in {file}")
 
 
 def ask_driver(device: str, nvml: Any = None) -> Gpu:

@@ -72,7 +72,7 @@ def choose_gpu(project: Project, asked: str | None) -> Gpu:
     if request.memory is not None:
         return cards.from_size(f"{request.memory}", "gpu.memory")
     recorded = project.folder / "gpu.json"
-    return cards.from_json(recorded.read_text(encoding="utf-8"), "recorded in gpu.json")
+    return cards.from_json(recorded.read_text(encoding="utf-8"), "gpu.json")
 
 
 def is_live(project: Project, asked: str | None) -> bool:
@@ -88,7 +88,7 @@ def given_gpu(asked: str) -> Gpu:
     path = Path(asked)
     if asked.endswith(".json") or path.exists():
         try:
-            return cards.from_json(path.read_text(encoding="utf-8"), f"recorded in {path.name}")
+            return cards.from_json(path.read_text(encoding="utf-8"), path.name)
         except OSError as error:
             what = f"{asked} cannot be read: {error.strerror}"
             raise cards.GpuError(f"{what}; `monogpu-kit gpu -o gpu.json` records a card") from None

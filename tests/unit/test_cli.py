@@ -219,7 +219,7 @@ def test_a_card_that_is_none_says_what_is_one(trio: Path, card: str) -> None:
 def test_a_recorded_card_that_is_broken_says_what_is_missing(trio: Path) -> None:
     (trio / "gpu.json").write_text('{"name": "a card"}')
     said = kit("plan", at=trio)
-    assert said.code == 4 and "total_bytes missing" in said.err
+    assert said.code == 4 and "gpu.json:1:1: total_bytes: is missing" in said.err
 
 
 def test_models_without_files_are_all_named_at_their_lines(tmp_path: Path) -> None:

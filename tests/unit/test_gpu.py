@@ -105,7 +105,7 @@ def test_what_is_no_recorded_card_is_refused_in_words(text: str) -> None:
 def test_a_recorded_card_is_read_again() -> None:
     card = ask_driver("0", nvml())
     assert json.loads(record(card))["version"] == 1
-    assert from_json(record(card), "gpu.json") == replace(card, origin="gpu.json")
+    assert from_json(record(card), "gpu.json") == replace(card, origin="recorded in gpu.json")
 
 
 def test_a_card_recorded_by_hand_may_be_short() -> None:
