@@ -53,7 +53,7 @@ def post(at: Walk, path: str, body: Any, key: str | None = KEY) -> httpx.Respons
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     content = body if isinstance(body, bytes) else None
     sent = {"content": content} if content is not None else {"json": body}
-    return httpx.post(f"http://127.0.0.1:{at.port}{path}", headers=headers, timeout=30, trust_env=False, **sent)
+    return httpx.post(f"http://127.0.0.1:{at.port}{path}", headers=headers, timeout=120, trust_env=False, **sent)
 
 
 def test_up_verified_every_name_at_the_one_address(running: Walk) -> None:
