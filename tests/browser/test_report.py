@@ -239,7 +239,7 @@ def test_printed_no_chart_is_torn(browser: Browser, reports: dict[str, Report]) 
     [("example", DESK, "light"), ("example", DESK, "dark"), ("example", PHONE, "light"), ("hostile", PHONE, "dark")],
 )
 def test_it_is_shown(browser: Browser, reports: dict[str, Report], name: str, width: int, scheme: Scheme) -> None:
-    picture = opened(browser, reports[name], width, scheme).page.screenshot(full_page=True)
+    picture = opened(browser, reports[name], width, scheme).page.screenshot(full_page=True, timeout=120_000)
     SHOTS.mkdir(parents=True, exist_ok=True)
     (SHOTS / f"report-{name}-{width}-{scheme}.png").write_bytes(picture)
     with Image.open(io.BytesIO(picture)) as shot:
