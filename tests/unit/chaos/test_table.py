@@ -12,7 +12,7 @@ def test_the_table_is_aligned_and_leaves_out_what_does_not_apply() -> None:
     assert lines([KILLED, GATED, Row("reboot", "nothing", (0, 0), "9 requests", 8.0)]) == [
         "fault   what the user sees  others: sent, failed  lost                      serves again after",
         "killed  status: restarts    40, 0                 2 requests to chat (500)  3.1 s",
-        "gated   line, cause, fix   7, 0                  nothing",
+        "gated   line, cause, fix    7, 0                  nothing",
         "reboot  nothing                                   9 requests                8.0 s",
     ]
 

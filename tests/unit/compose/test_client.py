@@ -53,7 +53,7 @@ def test_a_user_who_may_not_is_told_how_to_become_one_who_may() -> None:
 
 def test_what_docker_refuses_is_explained_and_its_own_words_are_kept() -> None:
     error = refused("router cannot be started", "Bind for 127.0.0.1:30000 failed: port is already allocated")
-    assert str(error).startswith("router cannot be started; the port is taken; stop whoever has it")
+    assert str(error).startswith("router cannot be started; the port is taken; stop the program that uses it")
     assert error.evidence == "Bind for 127.0.0.1:30000 failed: port is already allocated"
     assert str(refused("x cannot be started", "something new")) == "x cannot be started; something new"
 
