@@ -160,7 +160,9 @@ class Search:
 
     def is_removed(self, old: str) -> bool:
         line = next((level for level in levels(old) if level in self.rules), "")
-        return old not in self.now and any(new.startswith("-") for new in self.rules.get(line, ()))
+        news = self.rules.get(line, ()) if old not in self.now else ()
+        carried = "" if line == old else old.removeprefix(line)
+        return any(new.startswith("-") or ("::" not in line and self.is_removed(new + carried)) for new in news)
 
 
 def compare(before: Iterable[str], now: Iterable[str], lines: Rules) -> Result:
