@@ -192,7 +192,7 @@ def test_what_a_killed_up_left_draining_is_fixed_by_the_next(running: Walk) -> N
     slow.join()
     assert states(running)["topic"].startswith("DRAIN")
     running.up("--no-verify").good()
-    assert set(states(running).values()) == {"UP"}
+    soon(lambda: set(states(running).values()) == {"UP"})  # a missed health check is "UP 1/2" for a moment
 
 
 def test_the_front_alone_is_published(running: Walk) -> None:

@@ -78,9 +78,11 @@ def expected(service: Service) -> dict[str, Any]:
         "networks": {place.network: list(place.aliases) for place in service.networks},
         "network_mode": None if service.networks else "none",
         "restarts_with": set(service.restarts_with),
-        "ipc": service.ipc,
-        "pid": service.pid,
-        "init": service.init,
+        "ipc": None,
+        "pid": None,
+        "init": True,
+        "cap_drop": ["ALL"],
+        "security_opt": ["no-new-privileges:true"],
         "user": service.user,
         "restart": service.restart,
     }
@@ -100,6 +102,8 @@ def heard(service: dict[str, Any]) -> dict[str, Any]:
         "ipc": service.get("ipc"),
         "pid": service.get("pid"),
         "init": service.get("init", False),
+        "cap_drop": service.get("cap_drop"),
+        "security_opt": service.get("security_opt"),
         "user": service.get("user"),
         "restart": service["restart"],
     }

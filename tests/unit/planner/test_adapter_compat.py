@@ -173,7 +173,10 @@ def test_a_good_adapter_is_a_line_of_the_bill(folder: Path) -> None:
         (lambda at: change(at, r="many"), "adapter_config.json says r: 'many'"),
         (lambda at: (at / "code" / "adapter_model.safetensors").unlink(), "no adapter_model.safetensors there"),
         (lambda at: (at / "code" / "adapter_config.json").unlink(), "no adapter_config.json there"),
-        (lambda at: (at / "code" / "adapter_model.safetensors").write_bytes(b"short"), "is not a complete safetensors file"),
+        (
+            lambda at: (at / "code" / "adapter_model.safetensors").write_bytes(b"short"),
+            "is not a complete safetensors file",
+        ),
         (lambda at: shutil.rmtree(at / "code"), "does not exist"),
     ],
 )
