@@ -5,7 +5,7 @@ SMG does not route these requests: it sends /v1/rerank to any worker without its
 RAG framework) take one base address and put the model's name into the body, as they do for a chat. So the endpoint
 stays one: HAProxy takes its port, reads "model" from the bodies of these few paths and sends them to that worker, and
 passes everything else on to the router untouched. A port or a path for each model would need clients that know of it.
-`up` drains a worker here, as in the router's list, before it stops (kit/compose/drain_haproxy.py).
+`up` drains a worker here, as in the router's list, before it stops (kit/compose/traffic_gates.py).
 
 Without such a model there is no HAProxy. Its configuration is printed beside the compose file, and read again whenever
 it changes (haproxy_launch.sh): a model comes or goes, and every other name is served on.
