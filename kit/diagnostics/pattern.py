@@ -8,19 +8,28 @@ from dataclasses import dataclass
 from typing import Any
 
 MOST_READ = 200_000  # characters, from the log's end
+LONGEST = 2_000  # characters of a line, or of the lines before it, that are read around what is found
 _COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
 
 @dataclass(frozen=True)
 class Pattern:
     """When `pattern` is found, `cause` is why and `fix` what to do; `{name}` in them is a group of the pattern, or
-    what `derived` makes of the groups."""
+    what `derived` makes of the groups. One that is `general` is true of many failures and tried after all others.
+    What is found counts for nothing where `unless` is found in its line or the two above."""
 
     pattern: str
     cause: str
     fix: str
     retryable: bool = False
     derived: Callable[[Mapping[str, str]], Mapping[str, str]] | None = None
+    general: bool = False
+    unless: str = ""
+
+    def find(self, text: str) -> re.Match[str] | None:
+        """Where it is said, the first time."""
+        found = re.finditer(self.pattern, text, re.MULTILINE)
+        return next((one for one in found if not self.unless or not re.search(self.unless, _context(one))), None)
 
 
 @dataclass(frozen=True)
@@ -36,18 +45,28 @@ class Explanation:
 def first(patterns: Sequence[Pattern], text: str) -> Explanation | None:
     """The first pattern that is found in the last part of `text`, explained."""
     read = _COLOUR.sub("", text[-MOST_READ:])
-    for one in patterns:
-        if match := re.search(one.pattern, read):
+    for one in sorted(patterns, key=lambda each: each.general):
+        if match := one.find(read):
             found = {name: value or "" for name, value in match.groupdict().items()}
             found |= one.derived(found) if one.derived else {}
-            line = read[read.rfind("\n", 0, match.end()) + 1 :].split("\n", 1)[0].strip()
+            line = _context(match).rsplit("\n", 1)[-1].strip()
             return Explanation(_filled(one.cause, found), _filled(one.fix, found), one.retryable, line)
     return None
 
 
+def _context(match: re.Match[str]) -> str:
+    """What was found, with its line and the two above, as far as they are of common length."""
+    before = match.string[max(0, match.start() - LONGEST) : match.start()]
+    after = match.string[match.end() : match.end() + LONGEST]
+    return "\n".join(before.split("\n")[-3:]) + match.group() + after.split("\n", 1)[0]
+
+
 def _filled(sentence: str, found: Mapping[str, str]) -> str:
-    """`{name}` of a group is replaced; any other brace is the sentence's own."""
-    return re.sub(r"\{(\w+)\}", lambda name: found.get(name.group(1), name.group()), sentence).strip()
+    """`{name}` of a group is replaced; any other brace is the sentence's own. What a group without a match leaves, such
+    as `()`, goes."""
+    text = re.sub(r"\{(\w+)\}", lambda name: found.get(name.group(1), name.group()), sentence)
+    text = re.sub(r"\s*\(\s*\)|:\s*(?=$|[,;])", "", re.sub(r"\s+(?=[,;:)]|\.(?:\s|$)|\s|$)", "", text))
+    return text.strip()
 
 
 @dataclass(frozen=True)

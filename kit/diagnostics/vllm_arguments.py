@@ -11,15 +11,14 @@ PATTERNS: tuple[Pattern, ...] = (
         "look at `args` of the model, or take another image",
     ),
     Pattern(
+        r"error: ambiguous option: (?P<option>\S+) could match|error: the following arguments are required: (?P<missing>[^\n]+)",
+        "the engine's command is not whole: {option}{missing}",
+        "write each flag of `args` out in full, and its value as the next item",
+    ),
+    Pattern(
         r"error: argument (?P<argument>[^\n]+)",
         "the engine does not take an argument: {argument}",
         "look at `args` of the model",
-    ),
-    Pattern(
-        r"max_num_batched_tokens \((?P<tokens>\d+)\) must be greater than or equal to max_num_seqs "
-        r"\((?P<requests>\d+)\)",
-        "{requests} requests at the same time need at least as many batched tokens, and there are {tokens}",
-        "write a smaller `requests` for the model",
     ),
     Pattern(
         r"invalid (?P<kind>tool call|reasoning) parser: (?P<name>\S+)",
@@ -50,5 +49,17 @@ PATTERNS: tuple[Pattern, ...] = (
         r"launch\.py: (?P<why>[^\n]+)",
         "{why}",
         "`monogpu-kit doctor` looks at the router's key",
+    ),
+    Pattern(
+        r"\[ALERT\][^\n]{0,80}(?P<why>(?:parsing|config|Starting|cannot)[^\n]{1,200})",
+        "HAProxy does not take its configuration: {why}",
+        "render again; a file that was edited by hand is kept until `monogpu-kit render --force`",
+    ),
+    Pattern(
+        r"validation errors? for \w+\n(?:[^\n]*pid=\d+\)[^\n]*\])?\s*(?:[\w.]+\n[^\n]*?)??(?:Value error, |Assertion failed, )?"
+        r"(?P<why>[A-Z][^\n\[]{3,300})",
+        "vLLM does not take its settings: {why}",
+        "look at `args` and `env` of the model, or take another image",
+        general=True,
     ),
 )

@@ -1,8 +1,10 @@
-"""The container and the machine around it. Pure."""
+"""The container's files and libraries, and the disk they lie on. Pure."""
 
 from __future__ import annotations
 
 from kit.diagnostics.pattern import Pattern
+
+_IMAGE = "take an unchanged image (`image:` of the model), or one that was built with it"
 
 PATTERNS: tuple[Pattern, ...] = (
     Pattern(
@@ -18,14 +20,26 @@ PATTERNS: tuple[Pattern, ...] = (
     ),
     Pattern(
         r"unable to write to file </torch_\S+ No space left|/dev/shm[^\n]{0,400}No space left"
-        r"|insufficient shared memory|Bus error",
+        r"|insufficient shared memory|Bus error|signal: bus error|SIGBUS",
         "the container's shared memory is full",
         "raise `shm_size`",
+        unless=r"NCCL|/nccl-",
+    ),
+    Pattern(
+        r"Disk quota exceeded|\[Errno 122\]|\(os error 122\)",
+        "the quota of the disk that is written to is used up",
+        "give that user or folder a larger quota, or remove what is not needed there",
     ),
     Pattern(
         r"No space left on device|[Nn]ot enough free disk space",
         "the disk is full",
         "`docker system df` shows what Docker holds; `docker image prune` frees some",
+        unless=r"/dev/shm|torch_|NCCL|nccl",
+    ),
+    Pattern(
+        r"\[Errno 5\] Input/output error|\(os error 5\)|Stale file handle|\[Errno 116\]|Transport endpoint is not connected",
+        "a disk or a network file system failed to read",
+        "`dmesg | tail` on the host; mount the folder of `source` again, or copy it to a local disk",
     ),
     Pattern(
         r"Read-only file system: '(?P<path>[^']+)'",
@@ -53,28 +67,25 @@ PATTERNS: tuple[Pattern, ...] = (
         "write `env: {USER: vllm}` for the model",
     ),
     Pattern(
-        r"[Aa]ddress already in use",
-        "the port is taken inside the container",
-        "look at `args` of the model: two servers want one port",
+        r"Error: [^\n]{0,300}?[Pp]lease install (?P<what>[\w\[\]-]+)|Error: [^\n]{0,300}?pip install (?:-U )?[`'\"]?(?P<pip>[\w\[\]-]+)"
+        r"|ModuleNotFoundError: No module named '(?P<module>[\w.]+)'|not found in your environment: (?P<list>[\w, -]+)"
+        r"|GGUF support has moved to the (?P<plugin>[\w-]+) package",
+        "the image lacks the Python package {what}{pip}{module}{list}{plugin}, which this model or these settings need",
+        "build an image with it (FROM the engine's image, and pip install) and name it in `image:` of the model; or "
+        "take the model in another format",
+        unless=r"hf_transfer|flashinfer-",
     ),
     Pattern(
-        r"(?<!like `)OSError: \[Errno 24\] Too many open files|Too many open files \(os error 24\)",
-        "more files and connections are open than the container may have",
-        "raise the daemon's limit: `default-ulimits` in daemon.json, nofile",
+        r"undefined symbol: |version `(?P<version>(?:GLIBC|GLIBCXX|CXXABI)\w*_[\d.]+)' not found|\.so(?:\.\d+)*: cannot open "
+        r"shared object file|cannot import name '(?P<name>\w+)' from|'_OpNamespace' '\w+' object has no attribute"
+        r"|(?:SUB|CUDNN_|CUBLAS_)\w*(?:VERSION|ARCH)_MISMATCH|numpy\.dtype size changed|compiled using NumPy 1\.x",
+        "libraries in the image do not fit together {version}{name}: something was installed over it, or a volume hides "
+        "a part of it",
+        _IMAGE,
+        unless=r"nvidia-container-cli|libcuda\.so|libnuma|libnvidia|init_cpu_memory_env",
     ),
     Pattern(
-        r"can't start new thread|Resource temporarily unavailable|pthread_create failed",
-        "no further thread can be started",
-        "raise the limits on processes: `docker info` shows PidsLimit, `ulimit -u` the user's",
-    ),
-    Pattern(
-        r"Timed out waiting for engine core processes to start[^\n]{0,400}?Waited (?P<seconds>\d+)s",
-        "loading took longer than the {seconds} s that vLLM gives itself",
-        "write `env: {VLLM_ENGINE_READY_TIMEOUT_S: '3600'}` for the model; a cold disk or a busy machine is the reason",
-        retryable=True,
-    ),
-    Pattern(
-        r"Illegal instruction",
+        r"Illegal instruction|signal: illegal instruction|SIGILL",
         "the processor lacks an instruction that the image was built for",
         "take an image built for this processor",
     ),

@@ -13,8 +13,8 @@ PATTERNS: tuple[Pattern, ...] = (
         "render again: the kit reads the rank from adapter_config.json",
     ),
     Pattern(
-        r"No adapter found for (?P<path>\S+)",
-        "there is no adapter at {path}",
+        r"No adapter found for (?P<path>\S+)|[Cc]an't find 'adapter_config\.json' at '?(?P<at>[^'\s]+)",
+        "there is no adapter at {path}{at}",
         "look at `adapters` of the model: the folder must hold adapter_config.json",
     ),
     Pattern(
@@ -46,58 +46,69 @@ PATTERNS: tuple[Pattern, ...] = (
     ),
     Pattern(
         r"model type `(?P<type>[^`]+)` but Transformers does not recognize"
-        r"|Model architectures \[(?P<name>[^\]]+)\] are not supported|(?P<other>\w+) has no vLLM implementation",
-        "the image does not know this kind of model ({type}{name}{other})",
+        r"|Model architectures \[(?P<name>[^\]]+)\] are not supported|(?P<other>\w+) has no vLLM implementation"
+        r"|unknown model architecture: '(?P<gguf>[^']+)'|Tokenizer class (?P<class>\w+) does not exist"
+        r"|Unrecognized configuration class|requires a newer version of Ollama|No model architectures are specified"
+        r"|Transformers version \S+ is not (?:supported|compatible)",
+        "the image does not know this kind of model ({type}{name}{other}{gguf}{class}): it is older than the model",
         "take a newer image: `image:` of the model",
+    ),
+    Pattern(
+        r"AttributeError: '(?P<config>\w+Config)' object has no attribute '(?P<field>\w+)'"
+        r"|Unknown RoPE scaling type (?P<rope>\w+)|`rope_(?:scaling|parameters)`[^\n]{0,40}must (?:be|have|contain)"
+        r"|KeyError: '(?P<key>rope_type|rope_theta|factor|original_max_position_embeddings)'"
+        r"|\d+ validation errors? for \w*(?:Pretrained|Text|Vision)Config",
+        "config.json and the image's libraries do not agree ({config} {field}{rope}{key}): the model is newer or older "
+        "than the image, or its file was edited",
+        "take another image (`image:` of the model), or config.json as it was published",
+    ),
+    Pattern(
+        r"Unrecognized model in (?P<path>\S+?)\. Should have a `model_type`",
+        "config.json of {path} does not say what the model is: it has no model_type",
+        _SOURCE,
+    ),
+    Pattern(
+        r"Failed to load mistral 'params\.json'|(?:No such file|not found|Failed|cannot find)[^\n]{0,120}(?:tekken|params)\.json"
+        r"|No (?:tokenizer|tekken) file found|TypeError: not a string|must be an instance of MistralTokenizer",
+        "the engine reads the model in Mistral's own format (or its SentencePiece tokenizer), and the folder has another",
+        "take `--tokenizer-mode`, `--config-format` and `--load-format` out of `args`, or add the missing file "
+        "(params.json, tekken.json, tokenizer.model) to the folder",
+    ),
+    Pattern(
+        r"Can't load (?P<what>image processor|feature extractor|processor|video processor) for '(?P<path>[^']+)'"
+        r"|Unrecognized (?P<kind>image processor|processing class|feature extractor) in"
+        r"|Failed to load (?P<part>\w*[Pp]rocessor)",
+        "the model's folder has no {what}{kind}{part} that the engine can read: preprocessor_config.json or "
+        "processor_config.json is missing",
+        "put it into the folder that `source` names; `args: [--language-model-only]` serves a vision model for text alone",
+    ),
+    Pattern(
+        r"data did not match any variant of untagged enum \w+|Unable to load vocabulary from file"
+        r"|Converting from (?:SentencePiece and )?Tiktoken failed|expected value at line 1 column 1",
+        "tokenizer.json cannot be read: it is newer than the image's library, or a pointer of Git LFS",
+        "take a newer image, or fetch the file again: `git lfs pull` in a clone",
+    ),
+    Pattern(
+        r"Speculative tokens \w+ not supported|[Ss]peculative (?:decoding|tokens?|config)[^\n]{0,80}(?:not (?:yet )?supported|is unsupported)"
+        r"|(?:draft|target) model[^\n]{0,60}(?:vocab|does not match|not supported)|(?:EAGLE|MTP|ngram)[^\n]{0,40}not supported",
+        "this model, or this version, does not do speculative decoding so",
+        "take --speculative-config out of `args` of the model",
+    ),
+    Pattern(
+        r"Connector (?P<name>\w+) does not support HMA",
+        "{name} moves KV cache of one kind alone, and this model has several (windows or states beside full attention)",
+        "take the connector out of `args`; --disable-hybrid-kv-cache-manager lets it run, and enlarges the KV cache",
+    ),
+    Pattern(
+        r"(?:[Pp]refix caching|[Cc]hunked prefill|[Ss]leep mode|LoRA|[Pp]ipeline parallel\w*|[Aa]sync scheduling) is not (?:yet )?supported"
+        r"(?! on current platform)[^\n]{0,60}",
+        "`args` ask for something that vLLM does not do with this model",
+        "take the argument that the line names out of `args` of the model",
     ),
     Pattern(
         r"architecture (?P<name>\S+) was supported in vLLM until v(?P<last>[\w.]+), and is not supported anymore",
         "vLLM dropped this kind of model ({name}) after {last}",
         "write `image: vllm/vllm-openai:v{last}` for the model",
-    ),
-    Pattern(
-        r"This model does not support `--runner (?P<runner>\w+)`",
-        "the model does not do this task",
-        "look at `task` of the model: generate, embed, rerank or classify",
-    ),
-    Pattern(
-        r"Unknown quantization method: (?P<method>[\w-]+)",
-        "the image does not know the quantization {method}",
-        "take another image (`image:` of the model), or the model in another quantization",
-    ),
-    Pattern(
-        r"Quantization method specified in the model config \((?P<has>[^)]+)\) does not match[^\n]{0,200}"
-        r"\((?P<asked>[^)]+)\)",
-        "`args` ask for the quantization {asked}, and the model is {has}",
-        "take --quantization out of `args`: vLLM reads it from the model",
-    ),
-    Pattern(
-        r"Cannot find the config file for (?P<method>\S+)",
-        "`args` ask for the quantization {method}, and the model is not quantized so",
-        "take --quantization out of `args`, or take a quantized model as `source`",
-    ),
-    Pattern(
-        r"Cannot find any model weights with `(?P<path>[^`]+)`",
-        "{path} has no weights: no *.safetensors, or not all that its index names",
-        _SOURCE,
-    ),
-    Pattern(
-        r"SafetensorError: Error while deserializing header: (?P<why>[^\n]+)"
-        r"|in parse_safetensors_file_metadata\n(?P<error>MemoryError|OverflowError|struct\.error|\w*DecodeError)",
-        "a weight file is no whole safetensors file ({why}{error}): half a download, or the pointer of Git LFS",
-        "fetch it again: `git lfs pull` in a clone, or give the Hugging Face id as `source`",
-    ),
-    Pattern(
-        r"There is no module or parameter named '(?P<name>[^']+)' in (?P<model>\w+)",
-        "the weights do not belong to config.json: {model} has no {name}",
-        _SOURCE,
-    ),
-    Pattern(
-        r"(?P<what>num_heads \(\d+\) is not divisible by num_kv_heads \(\d+\))"
-        r"|Attempted to load weight \((?P<has>[^)]*\))\) into parameter \((?P<wants>[^)]*\))\)"
-        r"|The size of tensor a \((?P<a>\d+)\) must match the size of tensor b \((?P<b>\d+)\)",
-        "config.json does not describe these weights: {what}{has}{a} {wants}{b}",
-        _SOURCE,
     ),
     Pattern(
         r"config file at '(?P<path>[^'\n]+)' is not a valid JSON file",
@@ -110,18 +121,13 @@ PATTERNS: tuple[Pattern, ...] = (
         _SOURCE,
     ),
     Pattern(
-        r"HFValidationError: Repo id must be in the form[^\n]{0,80}?: '(?P<path>[^'\n]+)'",
-        "{path} is no folder in the container, and no Hugging Face id",
-        "look at `source` and `volumes` of the model",
-    ),
-    Pattern(
-        r"Couldn't instantiate the backend tokenizer|Can't load tokenizer for '(?P<path>[^']+)'"
+        r"Couldn't instantiate the backend tokenizer|Can't load the tokenizer for|Can't load tokenizer for '(?P<path>[^']+)'"
         r"|Failed to load the tokenizer",
         "the model's folder has no tokenizer that the engine can read",
         "put tokenizer.json and tokenizer_config.json into the folder that `source` names",
     ),
     Pattern(
-        r"does not appear to have a file named (?P<file>[\w.-]+)",
+        r"does not appear to have a file named (?P<file>[\w.-]+)|EntryNotFoundError|Entry Not Found for url",
         "the model's folder has no {file}",
         _SOURCE,
     ),
