@@ -13,7 +13,8 @@ PATTERNS: tuple[Pattern, ...] = (
         "`sudo usermod -aG docker $USER`, then log in again",
     ),
     Pattern(
-        r"Cannot connect to the Docker daemon|Is the docker daemon running|dial unix \S+: connect: (?:no such|connection)"
+        r"Cannot connect to the Docker daemon|Is the docker daemon running|dial unix \S+: connect: (?:no such"
+        r"|connection)"
         r"|open //\./pipe/docker|failed to connect to the docker API",
         "Docker's daemon does not answer",
         "`sudo systemctl start docker`; Docker Desktop must be open; look at DOCKER_HOST and `docker context ls`",
@@ -54,7 +55,8 @@ PATTERNS: tuple[Pattern, ...] = (
         "write `router: {bind: 127.0.0.1}`",
     ),
     Pattern(
-        r'container name "/(?P<name>[^"]+)" is already in use|removal of container (?P<going>\S+) is already in progress',
+        r'container name "/(?P<name>[^"]+)" is already in use'
+        r"|removal of container (?P<going>\S+) is already in progress",
         "a container {name}{going} exists",
         "is another `up` running? Else `docker rm -f {name}{going}`",
     ),
@@ -64,7 +66,8 @@ PATTERNS: tuple[Pattern, ...] = (
         "run the same command again; is another `up`, `down` or a cleaner running?",
     ),
     Pattern(
-        r"is zombie and can not be killed|did not receive an exit event|could not kill container|tried to kill container",
+        r"is zombie and can not be killed|did not receive an exit event|could not kill container|tried to kill "
+        r"container",
         "a process in the container does not end, most often because the kernel or the driver holds it",
         "`sudo dmesg | tail` says why; restart Docker, and reboot if the card hangs",
     ),
@@ -81,7 +84,8 @@ PATTERNS: tuple[Pattern, ...] = (
         "`sudo systemctl restart docker`; after an update of the kernel, reboot",
     ),
     Pattern(
-        r"failed to add the host \([^)]*\) <=> sandbox|operation not supported[^\n]{0,60}veth|veth[^\n]{0,80}not supported"
+        r"failed to add the host \([^)]*\) <=> sandbox|operation not supported[^\n]{0,60}veth|veth[^\n]{0,80}not "
+        r"supported"
         r"|modprobe: FATAL: Module (?P<module>\S+) not found",
         "the running kernel has no module {module} that Docker needs: it was updated and its modules are gone",
         "reboot this machine",
@@ -103,7 +107,8 @@ PATTERNS: tuple[Pattern, ...] = (
         "`docker network inspect` names them",
     ),
     Pattern(
-        r"network \S+ not found|network \S+ declared as external, but could not be found|network with name \S+ already exists",
+        r"network \S+ not found|network \S+ declared as external, but could not be found|network with name \S+ "
+        r"already exists",
         "a network is not as it was expected: it was removed or made by something else",
         "`monogpu-kit down`, then `monogpu-kit up`, makes the project's networks again",
     ),

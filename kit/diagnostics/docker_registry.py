@@ -44,7 +44,8 @@ PATTERNS: tuple[Pattern, ...] = (
         "look at the image's name; a private one needs `docker login`",
     ),
     Pattern(
-        r"manifest unknown|manifest for \S+ not found|not found: manifest|failed to resolve reference [^\n]{0,200}: not found",
+        r"manifest unknown|manifest for \S+ not found|not found: manifest|failed to resolve reference [^\n]{0,200}: "
+        r"not found",
         "the registry has no such tag",
         "look at the image's tag",
     ),
@@ -68,7 +69,8 @@ PATTERNS: tuple[Pattern, ...] = (
     Pattern(
         r"filesystem layer verification failed|failed size validation|unexpected commit digest"
         r"|content digest \S+: not found|(?:blob|layer) \S* ?(?:does not exist|not found)"
-        r"|digest mismatch, file must be downloaded again|invalid tar header|failed to register layer: [^\n]{0,120}unexpected EOF",
+        r"|digest mismatch, file must be downloaded again|invalid tar header|failed to register layer: "
+        r"[^\n]{0,120}unexpected EOF",
         "a part of the image arrived or was stored damaged",
         "pull again; if it stays so, `docker image prune`, and look at a proxy in between and at the disk",
         retryable=True,
@@ -94,7 +96,8 @@ PATTERNS: tuple[Pattern, ...] = (
     Pattern(
         r'(?:Get|Head|Post) "?https?://[^\n]{0,400}(?:context deadline exceeded|request canceled|TLS handshake timeout'
         r"|Client\.Timeout|i/o timeout|connection re(?:fused|set)|network is unreachable|no route to host|EOF)"
-        r"|dial tcp [^\n]{0,200}(?:refused|timeout|unreachable|no route)|net/http: (?:TLS handshake timeout|request canceled)"
+        r"|dial tcp [^\n]{0,200}(?:refused|timeout|unreachable|no route)|net/http: (?:TLS handshake timeout|request "
+        r"canceled)"
         r"|read tcp [^\n]{0,200}(?:reset by peer|timed out|timeout)",
         "the registry cannot be reached, or the connection to it broke",
         f"look at the network and at Docker's proxy settings, {_LOAD}; a pull goes on with the layers that are here",

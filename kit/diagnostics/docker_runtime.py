@@ -13,26 +13,31 @@ PATTERNS: tuple[Pattern, ...] = (
         "add it under Settings, Resources, File sharing; or move the files below your home",
     ),
     Pattern(
-        r"bind source path does not exist: (?P<path>\S+)|failed to mount local volume: mount (?P<local>[^:\s]+):\S* no such",
+        r"bind source path does not exist: (?P<path>\S+)|failed to mount local volume: mount (?P<local>[^:\s]+):\S* "
+        r"no such",
         "there is no {path}{local} to mount",
         "render again, or fix the path",
     ),
     Pattern(
-        r"mount a directory onto a file|not a directory: unknown|cannot create subdirectories in [^\n]{0,200}not a directory",
+        r"mount a directory onto a file|not a directory: unknown|cannot create subdirectories in [^\n]{0,200}not a "
+        r"directory",
         "a file and a folder are mounted onto each other: one of both was expected, and Docker made a folder where a "
         "file was missing",
         "remove the empty folder, and render again; or fix the path in `volumes`",
     ),
     Pattern(
         r"error while creating mount source path '(?P<path>[^']+)'[^\n]*",
-        "Docker cannot make {path}: a folder above it is read only, or not there (a snap of Docker sees your home alone)",
+        "Docker cannot make {path}: a folder above it is read only, or not there (a snap of Docker sees your home "
+        "alone)",
         "look at the path in `volumes` and `source`",
     ),
     Pattern(
-        r"error mounting [^\n]{0,300}permission denied|mount (?:src=|callback|through procfd)[^\n]{0,300}permission denied"
+        r"error mounting [^\n]{0,300}permission denied|mount (?:src=|callback|through procfd)[^\n]{0,300}permission "
+        r"denied"
         r"|failed to (?:resolve symlink|mount) [^\n]{0,200}permission denied",
         "Docker may not read a folder that is mounted: SELinux, or a network file system that maps root away",
-        "`sudo chcon -Rt svirt_sandbox_file_t FOLDER` under SELinux; under NFS no_root_squash, or a copy on a local disk",
+        "`sudo chcon -Rt svirt_sandbox_file_t FOLDER` under SELinux; under NFS no_root_squash, or a copy on a local "
+        "disk",
     ),
     Pattern(
         r'error mounting "(?:shm|tmpfs|mqueue)"|invalid (?:--)?shm.?size|ShmSize',
@@ -45,7 +50,8 @@ PATTERNS: tuple[Pattern, ...] = (
         "`chmod +x` it; look at `image` and `entrypoint`",
     ),
     Pattern(
-        r'exec: "(?P<program>[^"]+)":[^\n]{0,200}(?:not found|no such file)|exec (?P<path>/\S+): no such file or directory',
+        r'exec: "(?P<program>[^"]+)":[^\n]{0,200}(?:not found|no such file)'
+        r"|exec (?P<path>/\S+): no such file or directory",
         "the image has no program {program}{path}",
         _PROGRAM,
         unless=r"docker-credential|nvidia-",
@@ -79,7 +85,8 @@ PATTERNS: tuple[Pattern, ...] = (
         "`docker info | grep -i cgroup`; restart Docker, and keep `native.cgroupdriver` as systemd has it",
     ),
     Pattern(
-        r"Minimum memory limit allowed|Range of CPUs is from|memory(?:-| )swap limit should be larger|Invalid memory (?:limit|reservation)",
+        r"Minimum memory limit allowed|Range of CPUs is from|memory(?:-| )swap limit should be larger|Invalid memory "
+        r"(?:limit|reservation)",
         "a limit on the container's memory or processors is none that this machine can give",
         "look at `deploy`, `mem_limit` and `cpus` in the file that was edited by hand",
     ),
@@ -116,7 +123,8 @@ PATTERNS: tuple[Pattern, ...] = (
         "give your user more ids in /etc/subuid and /etc/subgid (65536 or more), then restart Docker",
     ),
     Pattern(
-        r"(?:OCI runtime create failed|failed to create (?:shim )?task)[^\n]*?(?P<why>[^:\n]+: [^:\n]+?)(?:: unknown)?\s*$",
+        r"(?:OCI runtime create failed|failed to create (?:shim )?task)[^\n]*?(?P<why>[^:\n]+: [^:\n]+?)(?:: "
+        r"unknown)?\s*$",
         "Docker cannot start the container: {why}",
         "Docker's own log says more: `journalctl -u docker`",
         general=True,

@@ -19,7 +19,8 @@ PATTERNS: tuple[Pattern, ...] = (
         "write `gpu: {access: cdi}`, or use Docker's own engine",
     ),
     Pattern(
-        r"unresolvable CDI devices (?P<device>[^\s:]+)|CDI device injection failed: (?:unknown|no such) device (?P<no>\S+)",
+        r"unresolvable CDI devices (?P<device>[^\s:]+)|CDI device injection failed: (?:unknown|no such) device "
+        r"(?P<no>\S+)",
         "there is no CDI device {device}{no} here",
         f"{_CDI}, and `features: {{cdi: true}}` in daemon.json",
     ),
@@ -30,7 +31,8 @@ PATTERNS: tuple[Pattern, ...] = (
         f"`sudo nvidia-modprobe -u -c0`, then {_CDI}",
     ),
     Pattern(
-        r"(?:nvidia-cdi-hook|nvidia-ctk|nvidia-container-runtime(?:-hook)?)(?:: | )?(?:no such file|executable file not "
+        r"(?:nvidia-cdi-hook|nvidia-ctk|nvidia-container-runtime(?:-hook)?)(?:: | )?(?:no such file|executable file "
+        r"not "
         r"found)|(?:fork/exec|stat|exec:) \S*nvidia-(?:cdi-hook|ctk|container-runtime(?:-hook)?)\S*"
         r"[^\n]{0,40}(?:no such file|not found)",
         "a program of the NVIDIA container toolkit is not where its configuration says: the toolkit was removed, or "
@@ -59,7 +61,8 @@ PATTERNS: tuple[Pattern, ...] = (
         "take another image: `image:` of the model",
     ),
     Pattern(
-        r"nvidia-container-cli[^\n]{0,40}: device error: (?:(?P<id>[\w-]+): )?unknown device(?: id)?(?:: (?P<other>\S+))?",
+        r"nvidia-container-cli[^\n]{0,40}: device error: (?:(?P<id>[\w-]+): )?unknown device(?: id)?(?:: "
+        r"(?P<other>\S+))?",
         "the card that the manifest names does not exist on this machine",
         "`nvidia-smi -L` lists the cards; write the index or the UUID into `gpu: {device: ...}`",
     ),
@@ -112,7 +115,8 @@ PATTERNS: tuple[Pattern, ...] = (
     Pattern(
         r"nvml error: driver not loaded|load library failed: libnvidia-ml|nvidia-container-cli[^\n]{0,40}: "
         r"initialization error: (?:nvml error|cannot open shared object|load library failed|cuda error)"
-        r"|failed to initialize NVML: (?:ERROR_LIBRARY_NOT_FOUND|Driver Not Loaded)|/proc/driver/nvidia[^\n]{0,80}no such",
+        r"|failed to initialize NVML: (?:ERROR_LIBRARY_NOT_FOUND|Driver Not Loaded)|/proc/driver/nvidia[^\n]{0,80}no "
+        r"such",
         "the NVIDIA driver is not loaded on the host",
         "`nvidia-smi` must work on the host first: install the driver, or reboot after an update of driver or kernel",
     ),

@@ -14,7 +14,8 @@ PATTERNS: tuple[Pattern, ...] = (
         r"enable access to public gated repositories|awaiting a review from the repo authors"
         r"|fine-grained token[^\n]{0,80}(?:permission|access)",
         "the token may not read gated models yet: its settings lack the permission, or the owner has not answered",
-        "on https://huggingface.co/settings/tokens allow 'read access to public gated repositories'; or wait for the owner",
+        "on https://huggingface.co/settings/tokens allow 'read access to public gated repositories'; or wait for the "
+        "owner",
     ),
     Pattern(
         r"gated repo|Access to model (?P<repo>\S+) is restricted|403 Client Error[^\n]{0,400}huggingface",
@@ -23,7 +24,8 @@ PATTERNS: tuple[Pattern, ...] = (
         unless=r"enable access to public gated|awaiting a review",
     ),
     Pattern(
-        r"LocalTokenNotFoundError|401 Client Error[^\n]{0,400}huggingface\.co/api/whoami|Invalid user token|Invalid username or password"
+        r"LocalTokenNotFoundError|401 Client Error[^\n]{0,400}huggingface\.co/api/whoami|Invalid user token|Invalid "
+        r"username or password"
         r"|Invalid credentials in Authorization header|401 Client Error: Unauthorized for url: https://huggingface",
         "Hugging Face does not take the token",
         "export HF_TOKEN with a token that is valid and may read",
@@ -54,7 +56,8 @@ PATTERNS: tuple[Pattern, ...] = (
         r"|self[- ]signed certificate|invalid peer certificate|CertificateError: hostname",
         "the container does not trust the certificate that it was shown: a proxy that opens TLS is in between, or the "
         "clock is wrong",
-        "mount the authority's certificate and name it: `volumes: [/etc/ssl/certs/ca-certificates.crt:/data/ca.crt:ro]`, "
+        "mount the authority's certificate and name it: `volumes: "
+        "[/etc/ssl/certs/ca-certificates.crt:/data/ca.crt:ro]`, "
         "`env: {SSL_CERT_FILE: /data/ca.crt, REQUESTS_CA_BUNDLE: /data/ca.crt}`; or download on the host and give the "
         "folder as `source`",
     ),
@@ -92,7 +95,8 @@ PATTERNS: tuple[Pattern, ...] = (
         r"|NameResolutionError|Connection reset by peer|Read timed out|Max retries exceeded with url|CAS service error"
         r"|(?:httpx|httpcore)\.\w*(?:Timeout|ConnectError|RemoteProtocolError|ReadError)|ConnectTimeout"
         r"|\[Errno 110\] Connection timed out|Remote end closed connection|IncompleteRead|ChunkedEncodingError"
-        r"|Connection aborted|UNEXPECTED_EOF_WHILE_READING|Server disconnected without|5\d\d Server Error[^\n]{0,80} for url"
+        r"|Connection aborted|UNEXPECTED_EOF_WHILE_READING|Server disconnected without|5\d\d Server Error[^\n]{0,80} "
+        r"for url"
         r"|50[0234] [A-Z][\w ]+ for url|Network is unreachable",
         "the connection to Hugging Face broke",
         "look at the network; the next start resumes the download",

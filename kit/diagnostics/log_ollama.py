@@ -8,7 +8,8 @@ PATTERNS: tuple[Pattern, ...] = (
     Pattern(
         r"offloaded (?P<on>\d+)/(?!(?P=on)\b)(?P<all>\d+) layers",
         "only {on} of {all} layers are on the card, and the rest is computed by the processor, many times slower",
-        "give Ollama more of the card (`memory` of the other models), or write a smaller `context` or `requests`, or take "
+        "give Ollama more of the card (`memory` of the other models), or write a smaller `context` or `requests`, or "
+        "take "
         "a smaller quantization",
     ),
     Pattern(
@@ -40,14 +41,18 @@ PATTERNS: tuple[Pattern, ...] = (
         general=True,
     ),
     Pattern(
-        r"Poll failed for model directory '(?P<model>[^']+)': (?P<why>[^\n]+)|failed to load '(?P<name>[^']+)' version \d+: (?P<of>[^\n]+)",
+        r"Poll failed for model directory '(?P<model>[^']+)': (?P<why>[^\n]+)|failed to load '(?P<name>[^']+)' "
+        r"version \d+: (?P<of>[^\n]+)",
         "Triton cannot load {model}{name}: {why}{of}",
         "look at config.pbtxt and at the numbered folder with the model's file in the folder that `source` names",
     ),
     Pattern(
-        r"(?:serialized|built) with (?:a )?(?:different|another) version of TensorRT|engine plan file is (?:not compatible|generated)"
-        r"|[Ss]erialization[^\n]{0,60}(?:version|assertion)|Unsupported model IR version|[Oo]pset \d+ is (?:under development|not supported)",
-        "the model's file was made for another version of TensorRT or ONNX Runtime, or for another card, than the image's",
+        r"(?:serialized|built) with (?:a )?(?:different|another) version of TensorRT|engine plan file is (?:not "
+        r"compatible|generated)"
+        r"|[Ss]erialization[^\n]{0,60}(?:version|assertion)|Unsupported model IR version|[Oo]pset \d+ is (?:under "
+        r"development|not supported)",
+        "the model's file was made for another version of TensorRT or ONNX Runtime, or for another card, than the "
+        "image's",
         "build or export it again with the image's version, or take the image that it was made with",
     ),
     Pattern(

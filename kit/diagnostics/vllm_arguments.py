@@ -11,7 +11,8 @@ PATTERNS: tuple[Pattern, ...] = (
         "look at `args` of the model, or take another image",
     ),
     Pattern(
-        r"error: ambiguous option: (?P<option>\S+) could match|error: the following arguments are required: (?P<missing>[^\n]+)",
+        r"error: ambiguous option: (?P<option>\S+) could match|error: the following arguments are required: "
+        r"(?P<missing>[^\n]+)",
         "the engine's command is not whole: {option}{missing}",
         "write each flag of `args` out in full, and its value as the next item",
     ),
@@ -56,7 +57,8 @@ PATTERNS: tuple[Pattern, ...] = (
         "render again; a file that was edited by hand is kept until `monogpu-kit render --force`",
     ),
     Pattern(
-        r"validation errors? for \w+\n(?:[^\n]*pid=\d+\)[^\n]*\])?\s*(?:[\w.]+\n[^\n]*?)??(?:Value error, |Assertion failed, )?"
+        r"validation errors? for \w+\n(?:[^\n]*pid=\d+\)[^\n]*\])?\s*(?:[\w.]+\n[^\n]*?)??(?:Value error, |Assertion "
+        r"failed, )?"
         r"(?P<why>[A-Z][^\n\[]{3,300})",
         "vLLM does not take its settings: {why}",
         "look at `args` and `env` of the model, or take another image",

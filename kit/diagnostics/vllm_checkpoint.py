@@ -14,14 +14,16 @@ PATTERNS: tuple[Pattern, ...] = (
         "merge it into its base model (PEFT's merge_and_unload) and serve that, or train it as plain LoRA",
     ),
     Pattern(
-        r"is unsupported LoRA weight|[Uu]nsupported[^\n]{0,60}modules_to_save|modules_to_save[^\n]{0,60}not|Adapter bias cannot be used|vLLM only supports [^\n]{0,40}LoRA"
+        r"is unsupported LoRA weight|[Uu]nsupported[^\n]{0,60}modules_to_save|modules_to_save[^\n]{0,60}not|Adapter "
+        r"bias cannot be used|vLLM only supports [^\n]{0,40}LoRA"
         r"|unsupported LoRA (?:weight|type|variant)",
         "the adapter holds weights that vLLM does not take: more than LoRA on linear layers",
         "merge it into its base model (PEFT's merge_and_unload) and serve that",
         unless=r"lora_magnitude_vector",
     ),
     Pattern(
-        r"Unknown quantization method: (?P<method>[\w-]+)|KeyError: 'quant_method'|Unsupported quantization method:? (?P<other>[\w-]+)"
+        r"Unknown quantization method: (?P<method>[\w-]+)|KeyError: 'quant_method'|Unsupported quantization method:? "
+        r"(?P<other>[\w-]+)"
         r"|\b(?:quant_type|bits|num_bits|weight_bits|group_size|quant_algo)\b[^\n]{0,80}(?:is|are) not supported"
         r"|No compressed-tensors compatible scheme was found",
         "the image does not know the quantization {method}{other} of this model (MLX, EXL3 and others are not vLLM's)",
@@ -50,7 +52,8 @@ PATTERNS: tuple[Pattern, ...] = (
         "write `args: [--dtype, bfloat16]` for the model; on a card without bfloat16, float32 or another model",
     ),
     Pattern(
-        r"(?:in|out)put_size\w*(?: of gate's and up's weight)? = (?P<has>\d+) is not divisible by (?:weight quantization )?"
+        r"(?:in|out)put_size\w*(?: of gate's and up's weight)? = (?P<has>\d+) is not divisible by (?:weight "
+        r"quantization )?"
         r"(?P<by>\w+) = (?P<block>\d+)|(?:in|out)put size is not aligned with the quantized weight shape"
         r"|not divisible by (?P<group>group_size|block_[nk]|min_thread_[nk])",
         "a matrix of this checkpoint does not divide into the blocks that its quantization's kernel takes "
@@ -63,7 +66,8 @@ PATTERNS: tuple[Pattern, ...] = (
         f"{_SOURCE}; or take a newer image, which may know a newer layout",
     ),
     Pattern(
-        r"Following weights were not initialized from checkpoint|KeyError: '(?P<key>(?:model|language_model|layers|lm_head|visual|transformer|blk|mtp)\.[^']+)'"
+        r"Following weights were not initialized from checkpoint|KeyError: '(?P<key>(?:model|language_model|layers"
+        r"|lm_head|visual|transformer|blk|mtp)\.[^']+)'"
         r"|[Uu]nexpected key\(s\) in state_dict|Missing key\(s\) in state_dict",
         "the weights are not those that config.json and this version expect: {key}",
         f"{_SOURCE}; a newer image may know a newer layout, or {_OTHER.removeprefix('take ')}",
@@ -79,14 +83,16 @@ PATTERNS: tuple[Pattern, ...] = (
         unless=r"[Ll]o[Rr][Aa]",
     ),
     Pattern(
-        r"Cannot find any model weights with `(?P<path>[^`]+)`|Error no file named [^\n]{0,120}found in directory (?P<folder>[^\s.]+)",
+        r"Cannot find any model weights with `(?P<path>[^`]+)`|Error no file named [^\n]{0,120}found in directory "
+        r"(?P<folder>[^\s.]+)",
         "{path}{folder} has no weights: no *.safetensors, or not all that its index names",
         _SOURCE,
     ),
     Pattern(
         r"SafetensorError: Error while deserializing header: (?P<why>[^\n]+)"
         r"|in parse_safetensors_file_metadata\n(?P<error>MemoryError|OverflowError|struct\.error|\w*DecodeError)"
-        r"|PytorchStreamReader failed (?P<zip>[^\n]+)|(?P<magic>invalid file magic|tensor '[^']+' data is not within the file bounds)"
+        r"|PytorchStreamReader failed (?P<zip>[^\n]+)|(?P<magic>invalid file magic|tensor '[^']+' data is not within "
+        r"the file bounds)"
         r"|UnpicklingError: (?P<pickle>invalid load key[^\n]+)",
         "a weight file is not whole ({why}{error}{zip}{magic}{pickle}): half a download, or the pointer of Git LFS",
         "fetch it again: `git lfs pull` in a clone, or give the Hugging Face id as `source`",

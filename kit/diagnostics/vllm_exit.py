@@ -45,7 +45,8 @@ PATTERNS: tuple[Pattern, ...] = (
     Pattern(
         r"[Ss]ignal 15\b|SIGTERM|signal: terminated|^Terminated\s*$",
         "it was asked to end (SIGTERM): by `docker stop`, `down` or an update, not by a fault of its own",
-        "nothing, if you stopped it; else `docker events` names what did, and the log above says what it did until then",
+        "nothing, if you stopped it; else `docker events` names what did, and the log above says what it did until "
+        "then",
         general=True,
         unless=r"\[shutdown\]",
     ),

@@ -40,7 +40,8 @@ PATTERNS: tuple[Pattern, ...] = (
     Pattern(
         r"NVML: Unknown Error|NVMLError_Unknown\b",
         "the container has lost the card: systemd was reloaded on the host and took the devices away from it",
-        "restart the worker (`monogpu-kit up`); `gpu: {access: cdi}`, or `native.cgroupdriver=cgroupfs` in daemon.json, "
+        "restart the worker (`monogpu-kit up`); `gpu: {access: cdi}`, or `native.cgroupdriver=cgroupfs` in "
+        "daemon.json, "
         "keeps it from coming back",
     ),
     Pattern(
@@ -98,7 +99,8 @@ PATTERNS: tuple[Pattern, ...] = (
     ),
     Pattern(
         r"CUDA error: an illegal (?:memory access|instruction) was encountered|device-side assert triggered"
-        r"|CUDA error: misaligned address|CUDA error: unspecified launch failure|CUDA_ERROR_(?:ILLEGAL|MISALIGNED|LAUNCH_FAILED)"
+        r"|CUDA error: misaligned address|CUDA error: unspecified launch failure|CUDA_ERROR_(?:ILLEGAL|MISALIGNED"
+        r"|LAUNCH_FAILED)"
         r"|CUDA error: (?:warp illegal|invalid program counter|hardware stack error|an exception occurred)"
         r"|NVRM: Xid \([^)]*\): (?:13|31|32|43|69)\b|CUDA error: invalid configuration argument"
         r"|CUBLAS_STATUS_(?:EXECUTION_FAILED|INTERNAL_ERROR|INVALID_VALUE|NOT_SUPPORTED)"

@@ -37,7 +37,8 @@ PATTERNS: tuple[Pattern, ...] = (
         unless=r"/dev/shm|torch_|NCCL|nccl",
     ),
     Pattern(
-        r"\[Errno 5\] Input/output error|\(os error 5\)|Stale file handle|\[Errno 116\]|Transport endpoint is not connected",
+        r"\[Errno 5\] Input/output error|\(os error 5\)|Stale file handle|\[Errno 116\]|Transport endpoint is not "
+        r"connected",
         "a disk or a network file system failed to read",
         "`dmesg | tail` on the host; mount the folder of `source` again, or copy it to a local disk",
     ),
@@ -67,7 +68,8 @@ PATTERNS: tuple[Pattern, ...] = (
         "write `env: {USER: vllm}` for the model",
     ),
     Pattern(
-        r"Error: [^\n]{0,300}?[Pp]lease install (?P<what>[\w\[\]-]+)|Error: [^\n]{0,300}?pip install (?:-U )?[`'\"]?(?P<pip>[\w\[\]-]+)"
+        r"Error: [^\n]{0,300}?[Pp]lease install (?P<what>[\w\[\]-]+)|Error: [^\n]{0,300}?pip install (?:-U "
+        r")?[`'\"]?(?P<pip>[\w\[\]-]+)"
         r"|ModuleNotFoundError: No module named '(?P<module>[\w.]+)'|not found in your environment: (?P<list>[\w, -]+)"
         r"|GGUF support has moved to the (?P<plugin>[\w-]+) package",
         "the image lacks the Python package {what}{pip}{module}{list}{plugin}, which this model or these settings need",
@@ -76,10 +78,12 @@ PATTERNS: tuple[Pattern, ...] = (
         unless=r"hf_transfer|flashinfer-",
     ),
     Pattern(
-        r"undefined symbol: |version `(?P<version>(?:GLIBC|GLIBCXX|CXXABI)\w*_[\d.]+)' not found|\.so(?:\.\d+)*: cannot open "
+        r"undefined symbol: |version `(?P<version>(?:GLIBC|GLIBCXX|CXXABI)\w*_[\d.]+)' not found|\.so(?:\.\d+)*: "
+        r"cannot open "
         r"shared object file|cannot import name '(?P<name>\w+)' from|'_OpNamespace' '\w+' object has no attribute"
         r"|(?:SUB|CUDNN_|CUBLAS_)\w*(?:VERSION|ARCH)_MISMATCH|numpy\.dtype size changed|compiled using NumPy 1\.x",
-        "libraries in the image do not fit together {version}{name}: something was installed over it, or a volume hides "
+        "libraries in the image do not fit together {version}{name}: something was installed over it, or a volume "
+        "hides "
         "a part of it",
         _IMAGE,
         unless=r"nvidia-container-cli|libcuda\.so|libnuma|libnvidia|init_cpu_memory_env",

@@ -8,7 +8,10 @@ from kit.diagnostics.pattern import Pattern
 
 _NEWER = "take a newer image: `image:` of the model"
 _FULL = "take the full image (vllm/vllm-openai), or one with gcc and g++ in it"
-_BACKEND = "take --attention-backend out of `args`, so that the engine chooses; else `args: [--attention-backend, TRITON_ATTN]`"
+_BACKEND = (
+    "take --attention-backend out of `args`, so that the engine chooses; "
+    "else write `args: [--attention-backend, TRITON_ATTN]`"
+)
 
 
 def _capability(found: Mapping[str, str]) -> Mapping[str, str]:
@@ -23,16 +26,20 @@ PATTERNS: tuple[Pattern, ...] = (
         "take a newer image, or for a card older than compute capability 7.5 one with CUDA 12: `image:` of the model",
     ),
     Pattern(
-        r"[Vv]alue '(?P<gpu>sm_\w+)' is not defined for option 'gpu-name'|Unsupported gpu architecture '(?P<arch>[^']+)'"
+        r"[Vv]alue '(?P<gpu>sm_\w+)' is not defined for option 'gpu-name'|Unsupported gpu architecture "
+        r"'(?P<arch>[^']+)'"
         r"|nvrtc: error: invalid value for --gpu-architecture|NVRTC_ERROR_INVALID_OPTION"
-        r"|ptxas[^\n]{0,80}(?:Unsupported \.version|unsupported arch)|'(?P<other>sm_\w+)' is not a recognized processor",
+        r"|ptxas[^\n]{0,80}(?:Unsupported \.version|unsupported arch)|'(?P<other>sm_\w+)' is not a recognized "
+        r"processor",
         "the compilers in the image are older than the card {gpu}{arch}{other}",
-        f"{_NEWER}; where the image has a newer CUDA than Triton, `env: {{TRITON_PTXAS_PATH: /usr/local/cuda/bin/ptxas}}`",
+        f"{_NEWER}; where the image has a newer CUDA than Triton, `env: {{TRITON_PTXAS_PATH: "
+        "/usr/local/cuda/bin/ptxas}}`",
     ),
     Pattern(
         r"no kernel image is available for execution on the device|device kernel image is invalid"
         r"|CUDA error: (?:named symbol not found|invalid device function)|cudaErrorNoKernelImageForDevice"
-        r"|[Nn]o compiled cutlass\w*|not compiled with (?:SM|sm_?)\s?\d+|no kernel image for|CUDA_ERROR_NO_BINARY_FOR_GPU"
+        r"|[Nn]o compiled cutlass\w*|not compiled with (?:SM|sm_?)\s?\d+|no kernel image for"
+        r"|CUDA_ERROR_NO_BINARY_FOR_GPU"
         r"|compute capability not in compiled architectures|FATAL: kernel `\w+` is for sm\d+",
         "the image has no kernels for this card: it was built for others",
         f"{_NEWER}; a card older than compute capability 7.5 needs one with CUDA 12",
@@ -44,7 +51,8 @@ PATTERNS: tuple[Pattern, ...] = (
         f"{_NEWER}; or the model in another quantization, such as AWQ or GPTQ",
     ),
     Pattern(
-        r"type (?P<dtype>fp8\w+) not supported in this architecture|[Ff][Pp]8[^\n]{0,60}(?:requires?|needs?|only supported)"
+        r"type (?P<dtype>fp8\w+) not supported in this architecture|[Ff][Pp]8[^\n]{0,60}(?:requires?|needs?|only "
+        r"supported)"
         r"[^\n]{0,60}(?:compute capability|sm_?89|Ada|Hopper|8\.9)|fp8e4nv data type is not supported",
         "this card computes no fp8: that needs compute capability 8.9",
         "take fp8 out: `--kv-cache-dtype` of `args`, or the model in AWQ, GPTQ or 16 bits",
@@ -76,14 +84,17 @@ PATTERNS: tuple[Pattern, ...] = (
     ),
     Pattern(
         r"FlashAttention only supports Ampere GPUs or newer|FlashInfer requires GPUs with sm75"
-        r"|FA[234] is only supported on devices|FlashMLA[^\n]{0,60}only supported|FlashAttention ?[234][^\n]{0,60}(?:requires|only)"
-        r"|only supported in FlashAttention ?\d|[Ss]inks are (?:only|not) supported|TRTLLM[^\n]{0,60}(?:requires|only supported)"
+        r"|FA[234] is only supported on devices|FlashMLA[^\n]{0,60}only supported|FlashAttention "
+        r"?[234][^\n]{0,60}(?:requires|only)"
+        r"|only supported in FlashAttention ?\d|[Ss]inks are (?:only|not) supported|TRTLLM[^\n]{0,60}(?:requires"
+        r"|only supported)"
         r"|Cannot use FA version \d|FA version \d is not supported",
         "the attention kernels that the engine chose, or was asked for, do not run this model on this card",
         _BACKEND,
     ),
     Pattern(
-        r"Head size (?P<size>\d+) is not supported by (?P<by>\w+)|Cannot use FlashAttention\S* backend for head size (?P<other>\d+)"
+        r"Head size (?P<size>\d+) is not supported by (?P<by>\w+)|Cannot use FlashAttention\S* backend for head size "
+        r"(?P<other>\d+)"
         r"|No valid attention backend found|[Ss]elected backend \S+ is not valid for this configuration"
         r"|Invalid attention backend for \w+|[Uu]nknown attention backend",
         "no attention backend takes this model with these settings: head size {size}{other}, KV dtype or the like",
@@ -91,7 +102,8 @@ PATTERNS: tuple[Pattern, ...] = (
     ),
     Pattern(
         r"out of resources?: shared memory,? Required: (?P<needed>\d+),? Hardware limit: (?P<most>\d+)",
-        "a kernel needs {needed} B of the chip's shared memory, and this card has {most}: it was tuned for larger cards",
+        "a kernel needs {needed} B of the chip's shared memory, and this card has {most}: it was tuned for larger "
+        "cards",
         f"{_BACKEND}; or a newer image; more `memory` does not help",
     ),
     Pattern(
@@ -130,11 +142,13 @@ PATTERNS: tuple[Pattern, ...] = (
         r"(?:torch_compile_cache|torchinductor|inductor_cache|torch_aot_compile|/\.triton/)"
         r"|Failed to load (?:compiled|AOT)[^\n]{0,80}cache|[Cc]ompile cache[^\n]{0,60}corrupt",
         "the cache of compiled kernels is incomplete: another start was ended while it wrote, or the image was changed",
-        "`monogpu-kit down`, then `docker volume ls` and `docker volume rm` the project's volume compiled-NAME (or triton); "
+        "`monogpu-kit down`, then `docker volume ls` and `docker volume rm` the project's volume compiled-NAME (or "
+        "triton); "
         "the next start compiles again",
     ),
     Pattern(
-        r"flashinfer-(?:cubin|jit-cache)[^\n]{0,40}version \((?P<one>[^)]+)\) does not match flashinfer version \((?P<two>[^)]+)\)",
+        r"flashinfer-(?:cubin|jit-cache)[^\n]{0,40}version \((?P<one>[^)]+)\) does not match flashinfer version "
+        r"\((?P<two>[^)]+)\)",
         "the image holds parts of FlashInfer in two versions ({one} and {two})",
         "take an unchanged image, or `env: {FLASHINFER_DISABLE_VERSION_CHECK: '1'}` if you know that they go together",
     ),

@@ -66,11 +66,12 @@ PATTERNS: tuple[Pattern, ...] = (
         "write a smaller `requests` for the model, or give it more `memory`",
     ),
     Pattern(
-        r"pin_memory[^\n]*\n(?:[^\n]*\n){0,6}?[^\n]*CUDA error: out of memory|CUDA error: out of memory[^\n]{0,200}pin_memory"
+        r"pin_memory[^\n]*\n(?:[^\n]*\n){0,6}?[^\n]*CUDA error: out of memory|CUDA error: out of "
+        r"memory[^\n]{0,200}pin_memory"
         r"|cudaHost(?:Alloc|Register)[^\n]{0,80}|CachingHostAllocator[^\n]{0,80}out of memory|cudaErrorHostMemory\w+",
         "the host has no memory left that can be pinned for the card; the card's own memory is not the reason",
-        "give the host (or WSL2, in .wslconfig) more memory, raise `ulimits: memlock`, or take --cpu-offload-gb and KV "
-        "offloading out of `args`",
+        "give the host (or WSL2, in its settings) more memory, raise `ulimits: memlock`, or take --cpu-offload-gb and "
+        "KV offloading out of `args`",
     ),
     Pattern(
         r"requires uva|[Uu]VA is not available|[Pp]in(?:ned)? memory is not (?:available|supported)",
@@ -110,9 +111,11 @@ PATTERNS: tuple[Pattern, ...] = (
         "give the model more `memory`, or write a smaller `context` or `requests`",
     ),
     Pattern(
-        r"CUBLAS_STATUS_(?P<what>ALLOC_FAILED|NOT_INITIALIZED)|CUDNN_STATUS_(?P<dnn>ALLOC_FAILED|NOT_INITIALIZED|INTERNAL_ERROR\w*)",
+        r"CUBLAS_STATUS_(?P<what>ALLOC_FAILED|NOT_INITIALIZED)|CUDNN_STATUS_(?P<dnn>ALLOC_FAILED|NOT_INITIALIZED"
+        r"|INTERNAL_ERROR\w*)",
         "a CUDA library could not start on the card ({what}{dnn}): nearly always because no memory was left for it",
-        "give the model more `memory`, or write a smaller `context` or `requests`; `nvidia-smi` shows who else uses the card",
+        "give the model more `memory`, or write a smaller `context` or `requests`; `nvidia-smi` shows who else uses "
+        "the card",
     ),
     Pattern(
         r"CUDA out of memory|CUDA [Ee]rror: out of memory|torch\.OutOfMemoryError|Triton Error \[CUDA\]: out of memory"

@@ -68,9 +68,11 @@ PATTERNS: tuple[Pattern, ...] = (
         _SOURCE,
     ),
     Pattern(
-        r"Failed to load mistral 'params\.json'|(?:No such file|not found|Failed|cannot find)[^\n]{0,120}(?:tekken|params)\.json"
+        r"Failed to load mistral 'params\.json'|(?:No such file|not found|Failed|cannot find)[^\n]{0,120}(?:tekken"
+        r"|params)\.json"
         r"|No (?:tokenizer|tekken) file found|TypeError: not a string|must be an instance of MistralTokenizer",
-        "the engine reads the model in Mistral's own format (or its SentencePiece tokenizer), and the folder has another",
+        "the engine reads the model in Mistral's own format (or its SentencePiece tokenizer), and the folder has "
+        "another",
         "take `--tokenizer-mode`, `--config-format` and `--load-format` out of `args`, or add the missing file "
         "(params.json, tekken.json, tokenizer.model) to the folder",
     ),
@@ -80,7 +82,8 @@ PATTERNS: tuple[Pattern, ...] = (
         r"|Failed to load (?P<part>\w*[Pp]rocessor)",
         "the model's folder has no {what}{kind}{part} that the engine can read: preprocessor_config.json or "
         "processor_config.json is missing",
-        "put it into the folder that `source` names; `args: [--language-model-only]` serves a vision model for text alone",
+        "put it into the folder that `source` names; `args: [--language-model-only]` serves a vision model for text "
+        "alone",
     ),
     Pattern(
         r"data did not match any variant of untagged enum \w+|Unable to load vocabulary from file"
@@ -89,8 +92,10 @@ PATTERNS: tuple[Pattern, ...] = (
         "take a newer image, or fetch the file again: `git lfs pull` in a clone",
     ),
     Pattern(
-        r"Speculative tokens \w+ not supported|[Ss]peculative (?:decoding|tokens?|config)[^\n]{0,80}(?:not (?:yet )?supported|is unsupported)"
-        r"|(?:draft|target) model[^\n]{0,60}(?:vocab|does not match|not supported)|(?:EAGLE|MTP|ngram)[^\n]{0,40}not supported",
+        r"Speculative tokens \w+ not supported|[Ss]peculative (?:decoding|tokens?|config)[^\n]{0,80}(?:not (?:yet "
+        r")?supported|is unsupported)"
+        r"|(?:draft|target) model[^\n]{0,60}(?:vocab|does not match|not supported)|(?:EAGLE|MTP|ngram)[^\n]{0,40}not "
+        r"supported",
         "this model, or this version, does not do speculative decoding so",
         "take --speculative-config out of `args` of the model",
     ),
@@ -100,7 +105,8 @@ PATTERNS: tuple[Pattern, ...] = (
         "take the connector out of `args`; --disable-hybrid-kv-cache-manager lets it run, and enlarges the KV cache",
     ),
     Pattern(
-        r"(?:[Pp]refix caching|[Cc]hunked prefill|[Ss]leep mode|LoRA|[Pp]ipeline parallel\w*|[Aa]sync scheduling) is not (?:yet )?supported"
+        r"(?:[Pp]refix caching|[Cc]hunked prefill|[Ss]leep mode|LoRA|[Pp]ipeline parallel\w*|[Aa]sync scheduling) is "
+        r"not (?:yet )?supported"
         r"(?! on current platform)[^\n]{0,60}",
         "`args` ask for something that vLLM does not do with this model",
         "take the argument that the line names out of `args` of the model",
@@ -121,7 +127,8 @@ PATTERNS: tuple[Pattern, ...] = (
         _SOURCE,
     ),
     Pattern(
-        r"Couldn't instantiate the backend tokenizer|Can't load the tokenizer for|Can't load tokenizer for '(?P<path>[^']+)'"
+        r"Couldn't instantiate the backend tokenizer|Can't load the tokenizer for|Can't load tokenizer for "
+        r"'(?P<path>[^']+)'"
         r"|Failed to load the tokenizer",
         "the model's folder has no tokenizer that the engine can read",
         "put tokenizer.json and tokenizer_config.json into the folder that `source` names",

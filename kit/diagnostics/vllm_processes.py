@@ -16,7 +16,8 @@ PATTERNS: tuple[Pattern, ...] = (
         _ALONE,
     ),
     Pattern(
-        r"client socket has timed out after|DistNetworkError|DistStoreError|Timed out (?:after|while) [^\n]{0,80}waiting for clients"
+        r"client socket has timed out after|DistNetworkError|DistStoreError|Timed out (?:after|while) "
+        r"[^\n]{0,80}waiting for clients"
         r"|Socket Timeout|TCPStore[^\n]{0,80}(?:timed? ?out|failed)",
         "the engine's processes did not reach each other in time",
         f"{_ALONE}; a proxy in `env` must not cover 127.0.0.1 (NO_PROXY)",
@@ -33,7 +34,8 @@ PATTERNS: tuple[Pattern, ...] = (
         "raise `shm_size`: the kit prints 1 GiB",
     ),
     Pattern(
-        r"NCCL (?:error|WARN)(?![^\n]{0,300}out of memory)[^\n]{0,400}|ncclUnhandledCudaError|nccl(?:System|Internal|Remote)Error",
+        r"NCCL (?:error|WARN)(?![^\n]{0,300}out of memory)[^\n]{0,400}|ncclUnhandledCudaError|nccl(?:System|Internal"
+        r"|Remote)Error",
         "NCCL, which the engine starts even for one card, could not be set up",
         "write `env: {NCCL_DEBUG: INFO}` for the model and read its log; often /dev/shm or the network is the reason",
         general=True,
@@ -67,7 +69,8 @@ PATTERNS: tuple[Pattern, ...] = (
         retryable=True,
     ),
     Pattern(
-        r"RPC call to \S+ timed out|sample_tokens timed out|execute_model timed out|TimeoutError: RPC|No available shared memory broadcast block",
+        r"RPC call to \S+ timed out|sample_tokens timed out|execute_model timed out|TimeoutError: RPC|No available "
+        r"shared memory broadcast block",
         "a step of the engine took longer than vLLM waits: it compiles, the card is shared with others, or it hangs",
         "write `env: {VLLM_EXECUTE_MODEL_TIMEOUT_SECONDS: '1800'}` for the model; `nvidia-smi` shows who uses the card",
         retryable=True,

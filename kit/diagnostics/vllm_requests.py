@@ -1,4 +1,4 @@
-"""Requests that are longer, or hold more images, than the worker was started for; and tasks a model does not do. Pure."""
+"""Requests that exceed what the worker was started for, and tasks that a model does not do. Pure."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from kit.diagnostics.pattern import Pattern
 
 PATTERNS: tuple[Pattern, ...] = (
     Pattern(
-        r"(?:block_size|max_tokens_per_mm_item) \((?P<least>\d+)\) (?:must be <=|is larger than) max_num_batched_tokens "
+        r"(?:block_size|max_tokens_per_mm_item) \((?P<least>\d+)\) (?:must be <=|is larger than) "
+        r"max_num_batched_tokens "
         r"\((?P<there>\d+)\)",
         "a batch has to hold {least} tokens at once (one image, or a block of state), and the worker was started for "
         "{there}",
@@ -24,15 +25,20 @@ PATTERNS: tuple[Pattern, ...] = (
         "write a smaller `requests` for the model",
     ),
     Pattern(
-        r"(?P<what>image|video|audio|\w+) item with length (?P<length>\d+), which exceeds the pre-allocated encoder cache "
+        r"(?P<what>image|video|audio|\w+) item with length (?P<length>\d+), which exceeds the pre-allocated encoder "
+        r"cache "
         r"size (?P<most>\d+)",
         "one {what} becomes {length} tokens, and the worker keeps {most} of them",
-        "send it smaller; or write `args: [--max-num-batched-tokens, '{length}']` for the model, which enlarges that cache",
+        "send it smaller; or write `args: [--max-num-batched-tokens, '{length}']` for the model, which enlarges that "
+        "cache",
     ),
     Pattern(
-        r"(?:decoder |encoder )?prompt \((?:total )?length (?P<length>\d+)\) is longer than the maximum (?:model|encoder) "
-        r"length of (?P<most>\d+)|maximum context length is (?P<limit>\d+) tokens|context length is only (?P<only>\d+) tokens"
-        r"|exceeds? (?:the )?(?:model's )?maximum (?:context|model) length|(?:truncating input prompt|input length exceeds)"
+        r"(?:decoder |encoder )?prompt \((?:total )?length (?P<length>\d+)\) is longer than the maximum (?:model"
+        r"|encoder) "
+        r"length of (?P<most>\d+)|maximum context length is (?P<limit>\d+) tokens|context length is only "
+        r"(?P<only>\d+) tokens"
+        r"|exceeds? (?:the )?(?:model's )?maximum (?:context|model) length|(?:truncating input prompt|input length "
+        r"exceeds)"
         r"|exceeds the available context size",
         "a request is longer than the worker's context {most}{limit}{only}: prompt, images and `max_tokens` together",
         "send less, or write a larger `context` for the model",
@@ -54,9 +60,11 @@ PATTERNS: tuple[Pattern, ...] = (
         "`args: [--hf-overrides, '{\"is_matryoshka\": true}']`",
     ),
     Pattern(
-        r"This model does not support `--runner (?P<runner>\w+)`|--convert (?P<convert>\w+)` is not supported by this model"
+        r"This model does not support `--runner (?P<runner>\w+)`|--convert (?P<convert>\w+)` is not supported by "
+        r"this model"
         r"|model does not support (?P<api>[\w /-]{1,40}?) API|--task (?P<task>\w+)[`' ]+is not supported"
-        r"|does not support (?P<other>embeddings?|chat|generate|scoring|reranking|pooling)(?: requests)?(?![\w ]*API)\b",
+        r"|does not support (?P<other>embeddings?|chat|generate|scoring|reranking|pooling)(?: requests)?(?![\w "
+        r"]*API)\b",
         "the model does not do this task",
         "look at `task` of the model: generate, embed, rerank or classify",
     ),
