@@ -119,7 +119,7 @@ def test_many_kinds_are_recorded_on_both_sides() -> None:
         'INFO:     172.18.0.5:41234 - "POST /v1/chat/completions HTTP/1.1" 500 Internal Server Error',
         'INFO:     172.18.0.5:41234 - "GET /v1/models HTTP/1.1" 401 Unauthorized',
         'WARNING [interface.py:222] Failed to import from vllm._C: ModuleNotFoundError("No module named \'vllm._C\'")',
-        "WARNING [file_download.py:1751] Xet Storage is enabled for this repo, but the 'hf_xet' package is not installed."
+        "WARNING [file_download.py:17] Xet Storage is enabled for this repo, but the 'hf_xet' package is not installed."
         " For better performance, install the package with: `pip install huggingface_hub[hf_xet]`",
         "load_tensors: offloaded 33/33 layers to GPU",
         "INFO [tekken.py:1] Using tokenizer file tekken.json",
