@@ -6,7 +6,7 @@ import os
 import platform
 import secrets
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,7 +19,7 @@ from kit.bench.load_containers import Loaders, digests, loaders
 from kit.bench.progress import found_lines, plan_lines
 from kit.bench.results import MeasuredFootprint, TestBed
 from kit.bench.results_dir import ResultsDir, setup_of
-from kit.bench.stacks import StackFolders, StackRunner, verified, with_absolute_paths
+from kit.bench.stacks import StackFolders, StackRunner, printed_alone, verified, with_absolute_paths
 from kit.bench.steps import Session, StepRunner
 from kit.compose import up as compose
 from kit.errors import KitError
@@ -43,9 +43,10 @@ def run(session: Session, protocols: Sequence[Protocol], files: ResultsDir) -> i
         files.add(BenchStarted(at, secrets.randbits(20), setup_of(session.request), session.gpu.free_bytes))
     output.say(*plan_lines(protocols, files.records, session.running))
     with loaders(session.client, name) as loads:
-        environ = compose.variables(session.project.folder, output.environ)
-        folders, timeout = _folders(session, files.folder / "stack", environ), session.options.timeout
-        stacks = StackRunner(session.client, environ, folders, loads, lambda: Watcher(output.progress()), timeout)
+        folders, timeout = _folders(session, files.folder / "stack"), session.options.timeout
+        stacks = StackRunner(
+            session.client, output.environ, folders, loads, lambda: Watcher(output.progress()), timeout
+        )
         try:
             _measure(session, protocols, files, stacks, loads)
         finally:
@@ -73,14 +74,17 @@ def _measure(
         files.add(Estimated(estimated, time.monotonic() - start))
 
 
-def _folders(session: Session, others: Path, environ: Mapping[str, str]) -> StackFolders:
-    """Where the stacks are: the user's beside the manifest, the `others` in a folder of their own. `environ` has the
-    variables of `.env` beside the user's stack too: all stacks share them."""
+def _folders(session: Session, others: Path) -> StackFolders:
+    """Where the stacks are: the user's beside the manifest, the `others` in a folder of their own, which has the same
+    `.env`, and no file but the printed one."""
+    environ, env = session.output.environ, session.project.folder / ".env"
 
     def write_stack(variant: StackVariant, folder: Path) -> None:
         project = replace(session.project, manifest=variant.manifest)
         plan = with_absolute_paths(planned_for(project, session.gpu), session.project.folder)
         folder.mkdir(parents=True, exist_ok=True)
+        if env.exists() and not (folder / env.name).exists():
+            (folder / env.name).symlink_to(env)
         write(folder / COMPOSE, rendered_from(project, plan), force=True)
 
     return StackFolders(
@@ -89,7 +93,9 @@ def _folders(session: Session, others: Path, environ: Mapping[str, str]) -> Stac
         others=others,
         bring_given=lambda: _bring_given(session),
         write=write_stack,
-        verify=lambda folder: verified(folder, session.client, environ, PATIENCE),
+        verify=lambda folder: verified(
+            folder, session.client, printed_alone(environ) if folder == others else environ, PATIENCE
+        ),
     )
 
 

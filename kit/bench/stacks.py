@@ -17,6 +17,7 @@ from kit.bench.results import Phase
 from kit.compose import up
 from kit.compose.client import translate_errors
 from kit.compose.events import Event, Ready, Started, Watch
+from kit.compose.spec import ProjectSpec
 from kit.compose.wait import CLOCK, Clock
 from kit.errors import Problem, TargetError
 from kit.manifest.model import Model
@@ -58,9 +59,10 @@ class StackRunner:
         watching: Callable[[], AbstractContextManager[Watch]],
         timeout: float,
         clock: Clock = CLOCK,
+        read: Callable[[Path, Mapping[str, str]], ProjectSpec] = up.read,
     ) -> None:
         self.client, self.environ, self.folders, self.loaders = client, environ, folders, loaders
-        self.watching, self.timeout, self.clock = watching, timeout, clock
+        self.watching, self.timeout, self.clock, self.read = watching, timeout, clock, read
         self.now: StackVariant | None = None
         self.changed = False
 
@@ -99,7 +101,7 @@ class StackRunner:
             show(event)
 
         with self.watching() as show:
-            up.up(folder, self.client, self.environ, lambda event: watch(event, show), self.timeout)
+            up.up(folder, self.client, self._environ(folder), lambda event: watch(event, show), self.timeout)
         self.now, ready = variant, self.clock.now() - start
         self.check()
         seconds = self.clock.now() - start
@@ -114,7 +116,8 @@ class StackRunner:
         """The API key of the running variant's router; None without a key. Raises TargetError."""
         if self.now is None:
             return None
-        return verify.key_of(up.read(self.folders.of(self.now), self.environ))
+        folder = self.folders.of(self.now)
+        return verify.key_of(self.read(folder, self._environ(folder)))
 
     def clear(self) -> None:
         """Remove the running stack; volumes stay."""
@@ -134,11 +137,14 @@ class StackRunner:
         self.changed = True
         self.folders.write(variant, self.folders.others)
         with self.watching() as watch:
-            up.up(self.folders.others, self.client, self.environ, watch, self.timeout)
+            up.up(self.folders.others, self.client, printed_alone(self.environ), watch, self.timeout)
+
+    def _environ(self, folder: Path) -> Mapping[str, str]:
+        return printed_alone(self.environ) if folder == self.folders.others else self.environ
 
     def _wants_caches(self, folder: Path) -> bool:
         """Whether the stack keeps compile caches and has none."""
-        volumes = up.read(folder, self.environ).volumes
+        volumes = self.read(folder, self._environ(folder)).volumes
         return any(volume.name.startswith(self._prefixes) for volume in volumes) and not self._caches()
 
     def _erase_caches(self) -> None:
@@ -154,6 +160,11 @@ class StackRunner:
         with translate_errors("the compile caches cannot be listed"):
             found = [str(volume["Name"]) for volume in self.client.api.volumes()["Volumes"] or ()]
         return [name for name in found if name.startswith(self._prefixes)]
+
+
+def printed_alone(environ: Mapping[str, str]) -> dict[str, str]:
+    """The environment in which Compose reads what was printed, and no other file."""
+    return {**environ, "COMPOSE_FILE": up.FILE}
 
 
 def verified(folder: Path, client: DockerClient, environ: Mapping[str, str], patience: float) -> None:

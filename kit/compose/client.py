@@ -1,12 +1,9 @@
-"""Docker's two programs: the Engine through its SDK, with its errors as TargetError, and Compose's command line."""
+"""The Docker Engine through its SDK, with its errors as TargetError."""
 
 from __future__ import annotations
 
-import subprocess
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kit.compose.events import Pulling, Watch
@@ -18,7 +15,6 @@ if TYPE_CHECKING:
     from docker import DockerClient
 
 SECONDS = 120  # for one answer of the Engine
-COMPOSE_SECONDS = 30
 OURS = "monogpu/"  # images that `scripts/build-images` builds
 UNREACHABLE = (
     Pattern(
@@ -125,44 +121,3 @@ def advance(layers: Layers, message: Mapping[str, Any]) -> Layers:
 def progress(layers: Layers) -> tuple[int, int]:
     """Bytes here, and bytes in all, as far as the registry has reported."""
     return sum(done for done, _ in layers.values()), sum(total for _, total in layers.values())
-
-
-@dataclass(frozen=True)
-class Compose:
-    """Compose's version and the hash of each service; None and {} when it is not installed, or refuses the file."""
-
-    version: str | None = None
-    hashes: Mapping[str, str] = field(default_factory=dict)
-
-
-AskCompose = Callable[[Path, str, Mapping[str, str]], Compose]
-
-
-def ask_compose(file: Path, content: str, environ: Mapping[str, str]) -> Compose:
-    """What Compose labels containers with, so that it finds its own labels on what the kit makes. Two short runs of
-    `docker compose`, which talk to no daemon; `content` is what `file` says, or will say."""
-    version = compose_version(environ)
-    if not version:
-        return Compose()
-    listed = _compose(["-f", "-", "--project-directory", str(file.parent), "config", "--hash", "*"], environ, content)
-    pairs = (line.split() for line in listed.splitlines())
-    return Compose(version, {pair[0]: pair[1] for pair in pairs if len(pair) == 2})
-
-
-def compose_version(environ: Mapping[str, str], seconds: float = COMPOSE_SECONDS) -> str | None:
-    """Compose's version, None when it is not installed."""
-    return _compose(["version", "--short"], environ, seconds=seconds).strip().removeprefix("v") or None
-
-
-def _compose(
-    arguments: list[str], environ: Mapping[str, str], content: str = "", seconds: float = COMPOSE_SECONDS
-) -> str:
-    """What it prints; "" when it fails."""
-    command = ["docker", "compose", *arguments]
-    try:
-        done = subprocess.run(
-            command, input=content, env=dict(environ), capture_output=True, text=True, timeout=seconds
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return done.stdout if done.returncode == 0 else ""

@@ -23,8 +23,14 @@ VERSION = f"{COMPOSE}.version"
 NETWORK = f"{COMPOSE}.network"
 VOLUME = f"{COMPOSE}.volume"
 NO_NETWORK = "none"  # the Engine's name of the network of a container that has none
-# What the kit compares first: it names the key that changed, and needs no Compose on the machine.
+# What the kit compares where Compose's hash differs: it names the key that changed.
 DIGESTS = "monogpu.config"
+_ADDRESSES = {
+    "ipv4_address": "IPv4Address",
+    "ipv6_address": "IPv6Address",
+    "link_local_ips": "LinkLocalIPs",
+    "mac_address": "MacAddress",
+}
 
 Body = dict[str, Any]
 
@@ -38,11 +44,13 @@ def container_body(project: ProjectSpec, service: ServiceSpec, labels: Mapping[s
         "AttachStderr": True,
         "Env": list(service.environment),
         "Labels": {**dict(service.labels), **labels},
-        "ExposedPorts": {f"{port.target}/{port.protocol}": {} for port in service.ports},
+        "ExposedPorts": {
+            port: {} for port in (*service.exposed, *(f"{port.target}/{port.protocol}" for port in service.ports))
+        },
         "HostConfig": {
             "Mounts": [_mount(mount) for mount in service.mounts],
             "PortBindings": _bindings(service),
-            "NetworkMode": next(iter(places), NO_NETWORK),
+            "NetworkMode": service.network_mode or next(iter(places), NO_NETWORK),
         },
         "NetworkingConfig": {"EndpointsConfig": places},
     }
@@ -56,18 +64,28 @@ def container_body(project: ProjectSpec, service: ServiceSpec, labels: Mapping[s
 
 def endpoint(project: ProjectSpec, service: ServiceSpec, use: NetworkUse) -> tuple[str, Body]:
     """A network's name, and the service's host names on it."""
-    return project.network(use.network).name, {"Aliases": [service.container, service.name, *use.aliases]}
+    aliases = [service.container, service.name, *use.aliases]
+    fixed = {_ADDRESSES[key]: value for key, value in use.fixed}
+    mac = {"MacAddress": fixed.pop("MacAddress")} if "MacAddress" in fixed else {}
+    return project.network(use.network).name, {"Aliases": aliases, **_filled(IPAMConfig=fixed), **mac}
 
 
 def _mount(mount: MountSpec) -> Body:
+    options = dict(mount.options)
     body: Body = {
         "Type": mount.kind,
         "Target": mount.target,
-        "Source": mount.source or None,
-        "ReadOnly": mount.read_only or None,
-        "TmpfsOptions": None if mount.size is None else {"SizeBytes": mount.size},
+        "Source": mount.source,
+        "ReadOnly": mount.read_only,
+        "BindOptions": _filled(CreateMountpoint=mount.create, Propagation=options.get("propagation")),
+        "VolumeOptions": _filled(NoCopy=options.get("nocopy")),
+        "TmpfsOptions": _filled(SizeBytes=mount.size, Mode=options.get("mode")),
     }
-    return {key: value for key, value in body.items() if value is not None}
+    return _filled(**body)
+
+
+def _filled(**values: Any) -> Body:
+    return {key: value for key, value in values.items() if value}
 
 
 def _bindings(service: ServiceSpec) -> Body:
@@ -80,23 +98,21 @@ def _bindings(service: ServiceSpec) -> Body:
 
 
 def container_labels(
-    project: ProjectSpec, service: ServiceSpec, image: str, compose_hash: str | None, version: str
+    project: ProjectSpec, service: ServiceSpec, image: str, compose_hash: str, version: str
 ) -> dict[str, str]:
-    """Compose's own labels and the kit's digests. `image` is the image's id; without Compose (`compose_hash` None) the
-    digests stand in for its hash: a container without one is not listed by Compose."""
-    digests = digests_label(service)
+    """Compose's own labels and the kit's digests. `image` is the image's id."""
     return {
         PROJECT: project.name,
         SERVICE: service.name,
         NUMBER: "1",
         ONEOFF: "False",
-        CONFIG_HASH: compose_hash or digests,
+        CONFIG_HASH: compose_hash,
         IMAGE: image,
         DEPENDS_ON: ",".join(f"{n.service}:{n.condition}:{str(n.restart).lower()}" for n in service.depends_on),
-        f"{PROJECT}.config_files": str(project.file),
-        f"{PROJECT}.working_dir": str(project.file.parent),
+        f"{PROJECT}.config_files": ",".join(map(str, project.files)),
+        f"{PROJECT}.working_dir": str(project.files[0].parent),
         VERSION: version,
-        DIGESTS: digests,
+        DIGESTS: digests_label(service),
     }
 
 
@@ -115,4 +131,4 @@ def changed_keys(label: str, service: ServiceSpec) -> tuple[str, ...]:
 def resource_labels(project: ProjectSpec, resource: NetworkSpec | VolumeSpec, version: str) -> dict[str, str]:
     """Compose's labels of a network or a volume."""
     key = NETWORK if isinstance(resource, NetworkSpec) else VOLUME
-    return {PROJECT: project.name, key: resource.key, VERSION: version}
+    return {**dict(resource.labels), PROJECT: project.name, key: resource.key, VERSION: version}

@@ -126,12 +126,12 @@ def make(context: ExecutionContext, service: ServiceSpec) -> str:
     """Creates the service's container, without starting it, and returns its id."""
     api, project = context.client.api, context.project
     image = image_id(context.client, service.image) or ""
-    labels = create_request.container_labels(project, service, image, context.hashes.get(service.name), context.version)
+    labels = create_request.container_labels(project, service, image, context.hashes[service.name], context.version)
     body = create_request.container_body(project, service, labels)
     made = api.create_container_from_config(body, service.container)  # type: ignore[no-untyped-call]
     for use in service.networks[1:]:
         network, place = create_request.endpoint(project, service, use)
-        api.connect_container_to_network(made["Id"], network, aliases=place["Aliases"])
+        api.connect_container_to_network(made["Id"], network, aliases=place["Aliases"], **dict(use.fixed))
     return str(made["Id"])
 
 
@@ -149,7 +149,13 @@ def _create_network(context: ExecutionContext, op: Operation) -> None:
     network = next(each for each in context.project.networks if each.name == op.name)
     labels = create_request.resource_labels(context.project, network, context.version)
     context.client.api.create_network(
-        network.name, driver="bridge", options=dict(network.options), internal=network.internal, labels=labels
+        network.name,
+        driver="bridge",
+        options=dict(network.options),
+        internal=network.internal,
+        labels=labels,
+        attachable=network.attachable,
+        enable_ipv6=network.ipv6,
     )
 
 

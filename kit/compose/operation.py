@@ -81,23 +81,25 @@ def _difference(
     """How the container differs from the file; "" when it does not."""
     if container.name != service.container:
         return f"is called {container.name}"
-    if why := _changed(service, container, hashes.get(service.name)):
+    if why := _changed(service, container, hashes.get(service.name, "")):
         return why
     if observed.image(service.image) not in (None, container.image):
         return f"{service.image} is another build now"
-    wanted = {project.network(use.network).name for use in service.networks} or {labels.NO_NETWORK}
+    wanted = {project.network(use.network).name for use in service.networks} or {
+        service.network_mode or labels.NO_NETWORK
+    }
     if wanted != container.networks:
         return f"is not on the networks {', '.join(sorted(wanted))}"
     return "cannot be started again" if container.status in ("dead", "removing") else ""
 
 
-def _changed(service: ServiceSpec, container: ContainerState, wanted: str | None) -> str:
+def _changed(service: ServiceSpec, container: ContainerState, wanted: str) -> str:
     """The kit's digests name what changed. Compose's hash counts as well: either may be of an older version."""
-    if wanted is not None and container.label(labels.CONFIG_HASH) == wanted:
+    if wanted and container.label(labels.CONFIG_HASH) == wanted:
         return ""
     if before := container.label(labels.DIGESTS):
         return _keys_changed(labels.changed_keys(before, service), service, container)
-    return "its settings changed" if wanted else "docker compose made it, and is not here to compare its settings"
+    return "its settings changed"
 
 
 def _keys_changed(keys: tuple[str, ...], service: ServiceSpec, container: ContainerState) -> str:

@@ -36,11 +36,9 @@ def refusals(
 def _missing_paths(project: ProjectSpec, exists: Callable[[str], bool]) -> Iterator[Problem]:
     for service in project.services:
         for mount in service.mounts:
-            if mount.kind == "bind" and not exists(mount.source):
-                yield Problem(
-                    f"{service.name} mounts {mount.written}, and {mount.source} is not there",
-                    "render again, or fix the path",
-                )
+            if mount.kind == "bind" and not mount.create and not exists(mount.source):
+                what = f"{service.name} mounts {mount.source}, and it is not there"
+                yield Problem(what, "render again, or fix the path")
 
 
 def _names(project: ProjectSpec, observed: ObservedState) -> Iterator[Problem]:

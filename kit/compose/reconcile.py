@@ -24,8 +24,8 @@ NETWORK_RECREATED = "its network is recreated"
 def reconcile(
     project: ProjectSpec, observed: ObservedState, hashes: Mapping[str, str], prune: bool = False
 ) -> tuple[Operation, ...]:
-    """`hashes` are the config hashes that Docker Compose has for the file's services; {} when it was not asked.
-    `prune`: the project's volumes that the file no longer names are removed."""
+    """`hashes` are the config hashes that Docker Compose has for the services. `prune`: the project's volumes that the
+    file no longer names are removed."""
     current = _current(project, observed)
     remade = {network.name: why for network in project.networks if (why := _why_remade(network, observed))}
     cut_off = {container.id for container in observed.containers if remade.keys() & container.networks}

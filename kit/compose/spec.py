@@ -1,11 +1,12 @@
-"""A compose file as frozen values: the part of the Compose specification that the kit prints, and hand edits of it.
-Names are the file's keys; `ResourceSpec.name` is Docker's."""
+"""A compose project as frozen values: what Docker Compose makes of its files. Names are the files' keys;
+`ResourceSpec.name` is Docker's."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from kit.stack import labels as kit_labels
 from kit.stack.model import Condition
@@ -15,11 +16,13 @@ Json = None | bool | int | str | Sequence["Json"] | Mapping[str, "Json"]
 
 @dataclass(frozen=True)
 class Dependency:
-    """A service starts when `service` has reached `condition`; `restart`: and is restarted whenever that one is."""
+    """A service starts when `service` has reached `condition`; `restart`: and is restarted whenever that one is. One
+    that is not `required` may be missing."""
 
     service: str
     condition: Condition
     restart: bool = False
+    required: bool = True
 
 
 @dataclass(frozen=True)
@@ -35,27 +38,30 @@ class PortSpec:
 @dataclass(frozen=True)
 class MountSpec:
     """`source` is an absolute path (bind), Docker's name of a volume, or "" (tmpfs); `size` is a tmpfs's, in bytes.
-    `written` is the path as the file has it."""
+    `create`: a path that is not there is made. `options` are its mode, nocopy or propagation."""
 
     kind: str
     source: str
     target: str
     read_only: bool = False
     size: int | None = None
-    written: str = ""
+    create: bool = False
+    options: tuple[tuple[str, Json], ...] = ()
 
     @property
     def identity(self) -> list[Json]:
         """What makes it another mount."""
-        return [self.kind, self.source, self.target, self.read_only, self.size]
+        return [self.kind, self.source, self.target, self.read_only, self.size, dict(self.options)]
 
 
 @dataclass(frozen=True)
 class NetworkUse:
-    """A service's place on the network with the file's key `network`; each alias is one more host name."""
+    """A service's place on the network with the file's key `network`; each alias is one more host name, `fixed` are
+    the addresses that the file gives it, by the file's keys."""
 
     network: str
     aliases: tuple[str, ...] = ()
+    fixed: tuple[tuple[str, Any], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -78,6 +84,8 @@ class ServiceSpec:
     labels: tuple[tuple[str, str], ...] = ()
     mounts: tuple[MountSpec, ...] = ()
     networks: tuple[NetworkUse, ...] = ()
+    network_mode: str = ""
+    exposed: tuple[str, ...] = ()
     ports: tuple[PortSpec, ...] = ()
     depends_on: tuple[Dependency, ...] = ()
     settings: tuple[RequestField, ...] = ()
@@ -104,6 +112,7 @@ class ResourceSpec:
     name: str
     external: bool = False
     options: tuple[tuple[str, str], ...] = ()
+    labels: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -116,17 +125,21 @@ class NetworkSpec(ResourceSpec):
     """A network; an internal one reaches nothing outside."""
 
     internal: bool = False
+    attachable: bool = False
+    ipv6: bool = False
 
 
 @dataclass(frozen=True)
 class ProjectSpec:
-    """A compose file. `services` are in boot order: dependencies first, otherwise as the file has them."""
+    """A compose project: `file` is the one that the kit prints, `files` are all that Compose reads. `services` are in
+    boot order: dependencies first, otherwise by name."""
 
     name: str
     file: Path
     services: tuple[ServiceSpec, ...]
     networks: tuple[NetworkSpec, ...]
     volumes: tuple[VolumeSpec, ...]
+    files: tuple[Path, ...] = ()
 
     def network(self, key: str) -> NetworkSpec:
         """The network with this key."""

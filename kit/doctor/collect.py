@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING
 
 from kit import __version__
 from kit import gpu as cards
-from kit.compose.client import compose_version, connect
-from kit.compose.load import dotenv
+from kit.compose.client import connect
+from kit.compose.compose_cli import compose_version
+from kit.compose.compose_files import dotenv
 from kit.doctor import collect_docker, collect_host
 from kit.doctor.model import Access, Machine, Requirements
 from kit.engines import mps
 from kit.errors import ModelFilesError, TargetError
 from kit.facts.hub import Hub, UnreachableError, ask_hub, default_hub
-from kit.files import read_text
 from kit.manifest.fields import Source
 
 if TYPE_CHECKING:
@@ -58,8 +58,8 @@ def look(needed: Requirements, folder: Path, environ: Mapping[str, str]) -> tupl
 def _files(needed: Requirements, folder: Path, environ: Mapping[str, str]) -> Machine:
     """Variables, keys and models' folders; and Compose."""
     env, beside, unreadable = folder / ".env", dict[str, str](), dict[str, str | None]()
-    with suppress(ValueError):
-        beside = dotenv(read_text(env) or "", environ)
+    with suppress(TargetError):
+        beside = dotenv(folder)
     for name in needed.folders:
         with suppress(OSError):
             unreadable[name] = collect_host.unreadable(folder / Path(name).expanduser(), needed.user_is_root)
@@ -143,7 +143,7 @@ def versions(environ: Mapping[str, str]) -> dict[str, str]:
         "Python": platform.python_version,
         "OS": lambda: f"{platform.system()} {platform.release()} {platform.machine()}",
         "Docker": lambda: collect_docker.version(environ, VERSION_SECONDS),
-        "Docker Compose": lambda: compose_version(environ, VERSION_SECONDS),
+        "Docker Compose": lambda: compose_version(environ),
         "NVIDIA driver": lambda: cards.ask_driver("0").driver,
     }
     return {name: _answer(ask) for name, ask in asked.items()}

@@ -90,7 +90,7 @@ def key_of(project: ProjectSpec) -> str | None:
     try:
         return Path(file.source).read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
-        raise TargetError(Problem(f"the key in {file.written} cannot be read", str(error))) from None
+        raise TargetError(Problem(f"the key in {file.source} cannot be read", str(error))) from None
 
 
 def _router(project: ProjectSpec) -> ServiceSpec:

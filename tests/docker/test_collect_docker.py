@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kit.compose.client import compose_version
+from kit.compose.compose_cli import compose_version
 from kit.diagnostics.docker_errors import explain
 from kit.doctor import collect_docker
 from kit.doctor.model import ImageState, OwnStack

@@ -225,8 +225,8 @@ def test_compose_wants_to_change_nothing_that_the_kit_made(both: Project) -> Non
 def test_the_kit_wants_to_change_nothing_that_compose_made(both: Project) -> None:
     created_by_compose(both)
     assert both.planned() == [
-        "start worker: was made, but not started",
         "start cdi: was made, but not started",
+        "start worker: was made, but not started",
         "start shared: was made, but not started",
         "start router: was made, but not started",
     ]

@@ -7,13 +7,11 @@ import json
 import os
 import socket
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kit.compose import up
-from kit.compose.client import Compose
 from kit.compose.events import Event, Ready, Retrying, Started, Waiting
 from kit.errors import TargetError
 from tests.docker.conftest import Project
@@ -356,9 +354,10 @@ def test_a_port_that_another_stack_holds_is_named_with_its_container(projects: C
 
 
 def test_what_cannot_be_mounted_is_named_before_anything_starts(project: Project) -> None:
-    project.write(stack(service("chat"), service("router", 600, 'volumes: ["./smg:/etc/smg:ro"]')))
+    mount = "{type: bind, source: ./smg, target: /etc/smg, bind: {create_host_path: false}}"
+    project.write(stack(service("chat"), service("router", 600, f"volumes: [{mount}]")))
     error = refused(project.up)
-    assert f"router mounts ./smg, and {project.folder}/smg is not there" in str(error)
+    assert f"router mounts {project.folder}/smg, and it is not there" in str(error)
     assert leftovers(project) == []
 
 
@@ -380,19 +379,11 @@ def test_a_card_that_docker_cannot_give_is_said_in_words(project: Project) -> No
     assert "chat cannot be started; Docker has no driver none-such that gives a container the card" in str(error)
 
 
-def test_without_compose_on_the_machine_the_kits_own_digests_decide(project: Project) -> None:
-    def absent(file: Path, content: str, environ: object) -> Compose:
-        return Compose()
-
+def test_without_compose_nothing_is_started_and_the_way_to_it_is_said(project: Project) -> None:
     project.write(service("chat"))
-    project.up(compose=absent)
-    before = project.ids()
-    assert [s.verb for s in project.up(compose=absent).services] == ["keep"]
-    assert project.compose("ps", "--services").split() == ["chat"]
-    project.write(service("chat", 500))
-    (change,) = project.up(compose=absent, dry_run=True).operations
-    assert str(change) == "replace chat: sleep 600 -> sleep 500"
-    assert project.ids() == before
+    project.environ["PATH"] = str(project.folder)
+    assert "the Docker Compose plug-in, which reads the compose file, is not installed" in str(refused(project.up))
+    assert leftovers(project) == []
 
 
 def test_status_tells_what_runs_in_boot_order(project: Project) -> None:

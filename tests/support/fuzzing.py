@@ -16,14 +16,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import yaml
 from hypothesis import strategies as st
 
 from kit.commands import render
-from kit.compose import load
-from kit.errors import KitError
+from kit.compose import config
+from kit.compose.config_errors import placed
+from kit.errors import KitError, Problem
 from kit.manifest.yaml_document import load_bytes
 from kit.output.console import Output
 from kit.stack.render import is_ours
+from tests.support.composefiles import printed
 from tests.support.manifests import parse
 from tests.support.paths import ROOT
 
@@ -135,11 +138,16 @@ def manifest_is_read_or_refused(data: bytes) -> bool:
 
 
 def compose_is_read_or_refused(data: bytes) -> bool:
-    """Whether it is a compose file that the kit drives."""
-    text = data.decode("utf-8", "replace")
+    """Whether the kit drives a project that Compose would resolve to this; and its places are found, or are not."""
+    text, file = data.decode("utf-8", "replace"), Path("/srv/p/docker-compose.yaml")
     with bounded():
+        assert placed(Problem("no"), ("services", "chat", "volumes", 0, "source"), {file: text}).what
         try:
-            made = load.project(text, Path("/srv/p/docker-compose.yaml"), {"A": "a", "B": "$b"})
+            found = yaml.safe_load(text)
+        except (yaml.YAMLError, ValueError, RecursionError):
+            return False
+        try:
+            made = config.project(found, file)
         except KitError as error:
             assert error.problems and str(error)
             return False
@@ -174,4 +182,4 @@ def _whole(folder: Path, made: set[str]) -> None:
     assert {"docker-compose.yaml", "smg/workers.json"} <= made
     assert not [path for path in made if Path(path).name.startswith(".")]
     variables = dict.fromkeys(re.findall(r"\$\{([A-Za-z_][A-Za-z0-9_]*)", text), "x")
-    assert load.project(text, folder / "docker-compose.yaml", variables).services
+    assert printed(text, folder / "docker-compose.yaml", variables).services

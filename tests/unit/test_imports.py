@@ -19,7 +19,7 @@ MAY_IMPORT = {
     "docker": ("kit.compose", "kit.doctor.collect_docker", "kit.bench.load_containers"),
     "requests": ("kit.compose.client",),  # what the Docker SDK raises
     "httpx": ("kit.doctor.collect", "kit.verify", "kit.commands"),
-    "subprocess": ("kit.compose.client",),
+    "subprocess": ("kit.compose.compose_cli",),
     "huggingface_hub": ("kit.facts.hub",),
     "psutil": ("kit.gpu", "kit.compose.observe", "kit.doctor.collect_host"),
     "pynvml": ("kit.gpu",),

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from kit.assemble import assemble
 from kit.bench.stacks import with_absolute_paths
-from kit.compose.load import project
 from kit.compose.spec import MountSpec, ProjectSpec
 from kit.memory.bill import Plan
 from kit.project.load import planned, read_project
 from kit.stack.render import Rendered, render
+from tests.support.composefiles import printed
 from tests.support.strategies import model, plan, plans, share
 from tests.support.typed import EXAMPLES
 
@@ -23,7 +23,7 @@ HOMES = st.sampled_from([Path("/srv/stack"), Path("/home/a b/$stack"), Path("/sr
 
 
 def spec(of: Rendered, folder: Path) -> ProjectSpec:
-    return project(of.compose, folder / "docker-compose.yaml", VARIABLES)
+    return printed(of.compose, folder / "docker-compose.yaml", VARIABLES)
 
 
 def mounts(of: Rendered, folder: Path) -> dict[str, list[list[object]]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,11 +16,12 @@ from kit.bench.design import (
 )
 from kit.bench.journal import StackStarted
 from kit.bench.stacks import StackFolders, StackRunner
-from kit.compose import up
 from kit.compose.events import Watch, unwatched
+from kit.compose.spec import ProjectSpec
 from kit.compose.wait import Clock
 from kit.errors import TargetError
 from kit.manifest.model import Manifest
+from tests.support.composefiles import printed
 from tests.support.planning import model
 from tests.support.typed import ROOT
 
@@ -100,9 +101,14 @@ def with_volumes(example: str, engine: Volumes) -> StackRunner:
     """A runner whose other stacks are an example's, under its name."""
     folder = ROOT / "compose" / example
     place = StackFolders(
-        up.read(folder, {}).name, folder, folder, lambda: None, lambda variant, folder: None, lambda folder: None
+        read(folder, {}).name, folder, folder, lambda: None, lambda variant, folder: None, lambda folder: None
     )
-    return StackRunner(cast(Any, engine), {}, place, cast(Any, None), watching, 60)
+    return StackRunner(cast(Any, engine), {}, place, cast(Any, None), watching, 60, read=read)
+
+
+def read(folder: Path, environ: Mapping[str, str]) -> ProjectSpec:
+    file = folder / "docker-compose.yaml"
+    return printed(file.read_text(), file, environ)
 
 
 def wants_caches(example: str, engine: Volumes) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from kit.compose.create_request import changed_keys, container_body, container_labels, digests_label, endpoint
-from kit.compose.load import project
+from tests.support.composefiles import project
 from tests.support.paths import ROOT
 
 TEXT = """
@@ -59,12 +59,6 @@ def test_a_service_without_networks_is_made_on_none() -> None:
 def test_a_service_is_known_by_its_container_its_name_and_its_aliases() -> None:
     chat = PROJECT.service("chat")
     assert endpoint(PROJECT, chat, chat.networks[0]) == ("p_workers", {"Aliases": ["p-chat-1", "chat", "code.chat"]})
-
-
-def test_without_compose_the_digests_stand_in_for_its_hash() -> None:
-    chat = PROJECT.service("chat")
-    labels = container_labels(PROJECT, chat, "sha256:1", None, "monogpu-kit")
-    assert labels["com.docker.compose.config-hash"] == digests_label(chat)
 
 
 def test_the_changed_keys_are_those_that_came_went_or_differ() -> None:

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from kit.compose.load import project
 from kit.compose.observed import (
     NetworkState,
     ObservedState,
     Publication,
 )
 from kit.compose.preflight import Listener, refusals
+from tests.support.composefiles import project
 
 TEXT = """
 name: p
@@ -20,7 +20,10 @@ services:
   router:
     image: x
     ports: ["127.0.0.1:30000:30000"]
-    volumes: ["./smg:/etc/smg", "models:/models"]
+    volumes:
+      - {type: bind, source: ./smg, target: /etc/smg, bind: {create_host_path: false}}
+      - models:/models
+      - ./made:/made
     networks: [default, shared]
 networks: {shared: {external: true}}
 volumes: {models: {external: true}}
@@ -45,9 +48,9 @@ def test_nothing_is_refused_when_all_is_there() -> None:
 def test_every_problem_is_told_at_once() -> None:
     foreign = ObservedState(networks=(NetworkState("p_default", False, None),), names=frozenset({"p-router-1"}))
     assert said(foreign, False, Listener("0.0.0.0", 30000, "nginx (pid 7)")) == [
-        "router mounts ./smg, and /srv/p/smg is not there; render again, or fix the path",
-        "the network shared is not there; `docker network create shared`",
+        "router mounts /srv/p/smg, and it is not there; render again, or fix the path",
         "there is a network p_default, and it is not this project's; give one another name",
+        "the network shared is not there; `docker network create shared`",
         "the volume models is not there; `docker volume create models`",
         "there is a container p-router-1, and it is not this project's; "
         "`docker rm -f p-router-1`, or give the project another `name`",

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from kit.compose.load import project
 from kit.compose.observed import ContainerState
 from kit.compose.readiness import (
     Readiness,
@@ -16,6 +15,7 @@ from kit.compose.readiness import (
     readiness_of,
     usual_seconds,
 )
+from tests.support.composefiles import project
 
 TEXT = """
 services:

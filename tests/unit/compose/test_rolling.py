@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kit.compose import create_request
-from kit.compose.load import project
 from kit.compose.observed import ContainerState, NetworkState, ObservedState
 from kit.compose.operation import Operation
 from kit.compose.reconcile import reconcile
 from kit.compose.spec import ProjectSpec
 from kit.stack import labels as kit_labels
+from tests.support.composefiles import printed as project
 
 FILE = Path("/srv/p/docker-compose.yaml")
 NAMES = ("chat", "embed", "other")
@@ -53,7 +53,7 @@ def _container(of: ProjectSpec, name: str, images: dict[str, str], status: str) 
     image = images[service.image]
     return ContainerState(
         f"id-{name}", service.container, name, 1, image, status, "healthy" if status == "running" else None,
-        labels={**dict(service.labels), **create_request.container_labels(of, service, image, None, "2.26.1")},
+        labels={**dict(service.labels), **create_request.container_labels(of, service, image, "", "2.26.1")},
         networks=frozenset(of.network(use.network).name for use in service.networks) or frozenset({"none"}),
     )  # fmt: skip
 

@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 
 from kit.compose import create_request
-from kit.compose.load import project
 from kit.compose.observed import ContainerState, NetworkState, ObservedState
 from kit.compose.operation import Operation
 from kit.compose.reconcile import reconcile
 from kit.compose.spec import ProjectSpec
+from tests.support.composefiles import printed as project
 from tests.support.paths import RECORDED
 
 FILE = RECORDED / "old-stack" / "docker-compose.yaml"
@@ -48,7 +48,7 @@ def running() -> ObservedState:
 
 def _container(name: str, images: dict[str, str]) -> ContainerState:
     service = OLD.service(name)
-    labels = create_request.container_labels(OLD, service, images[service.image], None, "2.26.1")
+    labels = create_request.container_labels(OLD, service, images[service.image], "", "2.26.1")
     done = "service_completed_successfully" in OLD.awaited(name)
     return ContainerState(
         f"id-{name}", service.container, name, 1, images[service.image],

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from kit.compose.load import project
 from kit.stack.model import Probe
 from kit.verify import url_of
+from tests.support.composefiles import project
 from tests.unit.verify.test_verify import Answer, Router, ask, failing
 
 RANK = (Probe("rank", "rerank", "rank"), Probe("topic", "classify", "topic"))

@@ -11,12 +11,12 @@ from typing import Any
 import httpx
 import pytest
 
-from kit.compose.load import project
 from kit.compose.spec import ProjectSpec
 from kit.compose.wait import Clock
 from kit.errors import TargetError
 from kit.stack.model import Probe
 from kit.verify import Check, Verification, key_of, probes_from, run, url_of, verify
+from tests.support.composefiles import project
 
 PROBES = (
     Probe("chat", "generate", "chat"),

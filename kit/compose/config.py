@@ -1,0 +1,125 @@
+"""A project as `docker compose config --format json` prints it -> ProjectSpec. Pure.
+
+Compose has read the files by then: anchors, variables, env_file, include, profiles and short notations are resolved.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from kit.compose.config_keys import USE_COMPOSE, refusals
+from kit.compose.config_service import service
+from kit.compose.spec import NetworkSpec, ProjectSpec, ServiceSpec, VolumeSpec, boot_order
+from kit.errors import Problem, TargetError
+
+Config = Mapping[str, Any]
+
+# What the bill of a planned worker says, or rests on.
+BILLED = (
+    "image", "command", "entrypoint", "environment", "deploy", "gpus", "runtime", "mem_limit", "mem_reservation",
+    "memswap_limit", "shm_size", "tmpfs", "ulimits", "oom_kill_disable", "ipc", "ports", "networks", "network_mode",
+)  # fmt: skip
+ODD = (KeyError, ValueError, TypeError, AttributeError)
+
+
+def parse(printed: str) -> Config:
+    """What Compose prints, in which every dollar is doubled."""
+    found: Config = json.loads(printed.replace("$$", "$"))
+    return found
+
+
+def project(config: Config, file: Path, files: Sequence[Path] = ()) -> ProjectSpec:
+    """The project of `file`, resolved from `files`. Raises TargetError with the path of every key that is not
+    translated."""
+    problems = refusals(config)
+    if problems:
+        raise TargetError(problems)
+    try:
+        return _project(config, file, tuple(files) or (file,))
+    except ODD:
+        raise TargetError(odd("the project")) from None
+
+
+def _project(config: Config, file: Path, files: tuple[Path, ...]) -> ProjectSpec:
+    name = config["name"]
+    networks = tuple(_network(key, values or {}) for key, values in (config.get("networks") or {}).items())
+    volumes = tuple(_volume(key, values or {}) for key, values in (config.get("volumes") or {}).items())
+    names = {volume.key: volume.name for volume in volumes}
+    services = _services(config.get("services") or {}, name, names)
+    used = {use.network for each in services for use in each.networks}
+    mounted = {mount.source for each in services for mount in each.mounts if mount.kind == "volume"}
+    return ProjectSpec(
+        name,
+        file,
+        services,
+        tuple(network for network in networks if network.key in used),
+        tuple(volume for volume in volumes if volume.name in mounted),
+        files,
+    )
+
+
+def odd(what: str, *path: str) -> Problem:
+    """Compose writes something in another form than the releases that are known."""
+    return Problem(f"Docker Compose writes {what} in a form that is not known here", USE_COMPOSE, path=path)
+
+
+def _network(key: str, values: Config) -> NetworkSpec:
+    return NetworkSpec(
+        **_resource(key, values),
+        internal=bool(values.get("internal")),
+        attachable=bool(values.get("attachable")),
+        ipv6=bool(values.get("enable_ipv6")),
+    )
+
+
+def _volume(key: str, values: Config) -> VolumeSpec:
+    return VolumeSpec(**_resource(key, values))
+
+
+def _resource(key: str, values: Config) -> dict[str, Any]:
+    options = {option: str(value) for option, value in (values.get("driver_opts") or {}).items()}
+    return {
+        "key": key,
+        "name": values.get("name") or key,
+        "external": bool(values.get("external")),
+        "options": tuple(sorted(options.items())),
+        "labels": tuple((values.get("labels") or {}).items()),
+    }
+
+
+def _services(found: Config, project: str, volumes: Mapping[str, str]) -> tuple[ServiceSpec, ...]:
+    """In boot order. A dependency that need not be there, and is not, counts for nothing."""
+    problems: list[Problem] = []
+    made: dict[str, ServiceSpec] = {}
+    for name, values in found.items():
+        try:
+            made[name] = service(name, values, project, volumes)
+        except ODD:
+            problems.append(odd(name, "services", name))
+    if problems or not made:
+        raise TargetError(problems or Problem("there are no services", "name one under `services:`"))
+    kept = {
+        name: replace(one, depends_on=tuple(need for need in one.depends_on if need.service in made))
+        for name, one in made.items()
+    }
+    needs = {name: [need.service for need in one.depends_on] for name, one in kept.items()}
+    return tuple(kept[name] for name in boot_order(kept, needs))
+
+
+def not_as_billed(printed: Config, merged: Config, workers: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Planned worker -> the keys that other files change from what the printed file alone says, and that its bill
+    rests on; `-` alone where they remove it."""
+    return dict(_not_as_billed(printed.get("services") or {}, merged.get("services") or {}, workers))
+
+
+def _not_as_billed(printed: Config, merged: Config, workers: Sequence[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    for name in workers:
+        before, after = printed.get(name) or {}, merged.get(name)
+        if after is None:
+            yield name, ("services",)
+        elif changed := tuple(key for key in BILLED if before.get(key) != after.get(key)):
+            yield name, changed
