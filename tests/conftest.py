@@ -6,19 +6,21 @@ cannot run fails; nothing skips.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+from tests.chaos.table import Row, lines, record
 
 # Two busy cores are no reason to fail: a property is about what holds, not about how long one example takes.
 settings.register_profile("kit", deadline=None)
 settings.load_profile("kit")
 
 KINDS = ("browser", "docker", "chaos", "real")
+ROWS = pytest.StashKey[list[Row]]()  # what came of the faults that were tested
 NOT_RUN = ("skipped", "xfailed", "xpassed")
-KIND_OF = pytest.StashKey[dict[str, str]]()  # a test's id -> its kind, of those that were chosen
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -41,7 +43,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if left:
         config.hook.pytest_deselected(items=left)
         items[:] = kept
-    config.stash[KIND_OF] = {item.nodeid: kind_of(item) for item in items}
 
 
 def kind_of(item: pytest.Item) -> str:
@@ -49,12 +50,27 @@ def kind_of(item: pytest.Item) -> str:
     return next((kind for kind in reversed(KINDS) if item.get_closest_marker(kind)), "pure")
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Each report says of which kind its test is: a test may have run in another process."""
+    report = yield
+    report.kind = kind_of(item)
+    return report
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Closes with how many tests of each kind ran; with --complete, that each ran is demanded."""
+    """Closes with how many tests of each kind ran and the table of faults, which `--update` records; with --complete,
+    that each test ran is demanded."""
     counts, missing = census(terminalreporter, config)
     for kind, outcomes in counts.items():
         terminalreporter.write_line(f"{kind}: {', '.join(f'{n} {what}' for what, n in outcomes.items()) or 'no test'}")
+    if rows := config.stash.get(ROWS, []):
+        if config.getoption("--update"):
+            record(rows)
+        terminalreporter.section("faults")
+        for line in lines(rows):
+            terminalreporter.write_line(line)
     if config.getoption("--complete") and missing:
         terminalreporter.write_line(f"not complete: {'; '.join(missing)}", red=True)
 
@@ -69,15 +85,20 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 def census(reporter: pytest.TerminalReporter, config: pytest.Config) -> tuple[dict[str, dict[str, int]], list[str]]:
     """(kind -> outcome -> how many, what is missing from a complete run)."""
     chosen = ["pure"] * (not config.getoption("--only-live")) + [k for k in KINDS if config.getoption(f"--{k}")]
-    kinds = config.stash.get(KIND_OF, {})
     counts: dict[str, dict[str, int]] = {kind: {} for kind in chosen}
     for outcome in ("passed", "failed", "error", "skipped", "xfailed", "xpassed"):
-        for one in {report.nodeid for report in reporter.stats.get(outcome, ())}:
-            if one in kinds:
-                counts[kinds[one]][outcome] = counts[kinds[one]].get(outcome, 0) + 1
+        kinds = {report.nodeid: report.kind for report in reporter.stats.get(outcome, ()) if hasattr(report, "kind")}
+        for kind in kinds.values():
+            counts[kind][outcome] = counts[kind].get(outcome, 0) + 1
     missing = [f"no {kind} test ran" for kind, outcomes in counts.items() if not outcomes.get("passed")]
     missing += [f"{kind}: {n} {what}" for kind, o in counts.items() for what, n in o.items() if what in NOT_RUN]
     return counts, missing
+
+
+@pytest.fixture(scope="session")
+def rows(request: pytest.FixtureRequest) -> list[Row]:
+    """The table of faults: a test of one appends what came of it."""
+    return request.config.stash.setdefault(ROWS, [])
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""A running stack for every module of the suite, and the table of what came of its faults."""
+"""A running stack for every module of the suite."""
 
 from __future__ import annotations
 
@@ -11,23 +11,10 @@ import pytest
 
 from kit.compose import up
 from tests.chaos.stacks import ENGINE, Stack, running
-from tests.chaos.table import Row, lines, record
+from tests.chaos.table import Row
 
 if TYPE_CHECKING:
     from docker import DockerClient
-
-ROWS = pytest.StashKey[list[Row]]()
-
-
-@pytest.hookimpl(trylast=True)
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Closes with the table, which `--update` records."""
-    if rows := config.stash.get(ROWS, []):
-        if config.getoption("--update"):
-            record(rows)
-        terminalreporter.section("faults")
-        for line in lines(rows):
-            terminalreporter.write_line(line)
 
 
 @pytest.fixture(scope="module")
@@ -36,11 +23,6 @@ def client() -> Iterator[DockerClient]:
     found.images.get(ENGINE)
     yield found
     found.close()
-
-
-@pytest.fixture(scope="module")
-def rows(request: pytest.FixtureRequest) -> list[Row]:
-    return request.config.stash.setdefault(ROWS, [])
 
 
 @pytest.fixture(scope="module")

@@ -8,17 +8,14 @@ import signal
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.chaos.steady import Steady, steady
 from tests.chaos.table import Row
-from tests.fakes.cardengine import card_engine
 from tests.fakes.pretend_gpu import wait_for
-from tests.support.realwalk import project
-from tests.support.walks import Walk
+from tests.support.walks import Said, Walk
 
 pytestmark = pytest.mark.real
 
@@ -70,28 +67,11 @@ class Heart:
 
 
 @pytest.fixture(scope="module")
-def heart(tmp_path_factory: pytest.TempPathFactory, rows: list[Row]) -> Iterator[Heart]:
-    with project(tmp_path_factory.mktemp("heart"), "cpu-demo") as walk, card_engine(sock(walk), 2.0) as walk.host:
-        write(walk, "2k")
-        walk.kit("up", "--no-verify").good()
-        with steady(walk.port, TASKS, patience=PATIENCE, every=EVERY) as client:
-            soon(lambda: all(seen and seen[-1].good for seen in client.answers.values()))
-            yield Heart(walk, client, rows)
-
-
-def write(walk: Walk, context: str) -> None:
-    """The example's two models, started side by side, and so sooner; `context` is chat's."""
-    source = "source: ./models/SmolLM2-135M-Instruct, requests: 4"
-    (walk.folder / "monogpu.yaml").write_text(
-        f"name: {walk.name}\nstart: parallel\ngpu: {{device: none, memory: 8GiB}}\n"
-        f"router: {{image: monogpu/smg:1.13.0, port: {walk.port}}}\nmodels:\n"
-        f"  - {{name: chat, {source}, context: {context}}}\n  - {{name: embed, {source}, task: embed, context: 1k}}\n"
-    )
-
-
-def sock(walk: Walk) -> Path:
-    """A socket's path is short: the folder of a test may be too deep."""
-    return Path("/tmp") / f"{walk.name}.sock"
+def heart(demo: Walk, first: Said, rows: list[Row]) -> Iterator[Heart]:
+    first.good()
+    with steady(demo.port, TASKS, patience=PATIENCE, every=EVERY) as client:
+        soon(lambda: all(seen and seen[-1].good for seen in client.answers.values()))
+        yield Heart(demo, client, rows)
 
 
 def test_a_killed_engine_comes_back_by_itself_and_the_other_model_serves_on(heart: Heart) -> None:
@@ -115,7 +95,8 @@ def test_a_killed_router_comes_back_and_no_worker_is_touched(heart: Heart) -> No
 
 def test_an_edited_model_is_made_anew_and_the_other_one_serves_on(heart: Heart) -> None:
     since, before = time.monotonic(), heart.walk.ids()
-    write(heart.walk, "1k")
+    manifest = heart.walk.folder / "monogpu.yaml"
+    manifest.write_text(manifest.read_text().replace("context: 2k", "context: 1k", 1))
     assert "--max-model-len 2048 -> 1024" in heart.walk.kit("up", "--no-verify").good().err
     heart.row("manifest edited, up", "change list, drain", since, "chat")
     assert {name for name, each in heart.walk.ids().items() if each != before[name]} == {"chat"}

@@ -3,57 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
-from collections.abc import Iterator
-from pathlib import Path
-from uuid import uuid4
 
 import httpx
 import pytest
 
-from kit.compose import up
-from tests.fakes.cardengine import REAL
-from tests.support.walks import ROOT, Said, Walk, free_port
+from tests.support.walks import Said, Walk
 
 pytestmark = pytest.mark.real
 
-EXAMPLE = ROOT / "compose" / "cpu-demo"
-SECONDS = 900.0  # a start is 35 s on two idle cores, and these may be busy
 QUESTION = [{"role": "user", "content": "What is the capital of France?"}]
-
-
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Walk]:
-    """The example under another name and port, so that a demo that runs is left alone."""
-    folder, name, port = tmp_path_factory.mktemp("real"), f"mgk-r-{uuid4().hex[:8]}", free_port()
-    text = (EXAMPLE / "monogpu.yaml").read_text()
-    renamed = text.replace("name: cpu-demo", f"name: {name}").replace("port: 30000", f"port: {port}")
-    assert name in renamed and f"port: {port}" in renamed
-    (folder / "monogpu.yaml").write_text(renamed)
-    shutil.copytree(EXAMPLE / "models", folder / "models", copy_function=_placed)
-    client = up.connect(os.environ)
-    host = os.environ.get("DOCKER_HOST", f"unix://{REAL}")
-    made = Walk(name, folder, host, client, port, seconds=SECONDS)
-    try:
-        yield made
-    finally:
-        made.vanish()
-        client.close()
-
-
-@pytest.fixture(scope="module")
-def first(demo: Walk) -> Said:
-    """The first `up`: everything is new."""
-    return demo.kit("up")
-
-
-def _placed(source: str, target: str) -> None:
-    """Links take no space; another file system takes copies."""
-    try:
-        Path(target).hardlink_to(source)
-    except OSError:
-        shutil.copy2(source, target)
 
 
 def ask(demo: Walk, path: str, **body: object) -> httpx.Response:

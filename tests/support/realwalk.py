@@ -25,6 +25,7 @@ def example(name: str, folder: Path) -> Iterator[Walk]:
     text = (ROOT / "compose" / name / "monogpu.yaml").read_text()
     with project(folder, name) as made:
         text, renamed = re.subn(f"^name: {name}$", f"name: {made.name}", text, flags=re.MULTILINE)
+        text = re.sub("^  port: .*\n", "", text, flags=re.MULTILINE)
         text, moved = re.subn("^router:$", f"router:\n  port: {made.port}", text, flags=re.MULTILINE)
         assert (renamed, moved) == (1, 1)
         (folder / "monogpu.yaml").write_text(text)
