@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from kit.engines import ENGINES, mps
+from kit.engines.download import TEXTS
 from kit.memory.bill import Plan, Share
 from kit.routers import ROUTERS, haproxy
 from kit.stack.comments import bill, header
@@ -88,6 +89,7 @@ def assemble(plan: Plan) -> Stack:
         in_memory=_volumes(services, in_memory=True),
         files=files,
         probes=_first_of_each(probe for engine, share in pairs for probe in engine.probes(share)),
+        texts=TEXTS,
     )
 
 

@@ -20,6 +20,8 @@ _DOWNLOAD = (
     "get(argv[1], revision=argv[2] or None, local_dir=argv[3] or None, "
     "allow_patterns=argv[4].split(), ignore_patterns=argv[5].split())"
 )
+# What all downloads repeat, by the names under which it is printed once.
+TEXTS = (("download-script", _DOWNLOAD), ("download-allow", _KEEP), ("download-ignore", _SKIP))
 _OURS = {"HOME": "/tmp", "HF_HOME": HF_HOME, "DO_NOT_TRACK": "1"}
 _TOKEN = Secret("HF_TOKEN", "a token that may read gated repositories", required=False)
 

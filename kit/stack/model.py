@@ -151,7 +151,7 @@ class Probe:
 @dataclass(frozen=True)
 class Stack:
     """A whole project, in boot order. `header` lines open the file; `in_memory` are those of the `volumes` that live
-    there."""
+    there; `texts`, each with its name, are printed once where commands repeat them."""
 
     project: str
     header: tuple[str, ...]
@@ -161,3 +161,4 @@ class Stack:
     files: tuple[File, ...]
     probes: tuple[Probe, ...]
     in_memory: tuple[str, ...] = ()
+    texts: tuple[tuple[str, str], ...] = ()

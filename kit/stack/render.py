@@ -1,21 +1,24 @@
 """Stack -> docker-compose.yaml and the files beside it. The template prints; it decides nothing.
 
-Every scalar goes through one filter, so a `$`, a colon or an emoji arrives as it was written. The first line carries a
-checksum of the rest: a file that was edited by hand is recognised, and kept.
+Every value goes through one filter (yaml_lines), so a `$`, a colon or an emoji arrives as it was written. The first
+line carries a checksum of the rest: a file that was edited by hand is recognised, and kept.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
+from textwrap import wrap
 from typing import TYPE_CHECKING, Literal
 
-import yaml
-
-from kit.stack.model import File, Secret, Stack
+from kit.stack.compose_keys import network_keys, volume_keys
+from kit.stack.model import File, Stack
+from kit.stack.shared import lay_out
+from kit.stack.yaml_lines import WIDTH, Node, lines
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -41,8 +44,14 @@ class Rendered:
 
 def render(stack: Stack) -> Rendered:
     """The printed project. The same stack always prints the same bytes."""
-    digests = [(file.path, checksum(file.text)) for file in stack.files]
-    body = _printer().get_template("docker-compose.yaml.j2").render(stack=stack, beside=digests)
+    body = fill(
+        "docker-compose.yaml.j2",
+        stack=stack,
+        beside=[(file.path, checksum(file.text)) for file in stack.files],
+        layout=lay_out(stack),
+        networks={network.name: network_keys(network) for network in stack.networks},
+        volumes={name: volume_keys(name, stack) for name in stack.volumes},
+    )
     return Rendered(f"# monogpu-kit: {checksum(body)}\n{body}", stack.files)
 
 
@@ -81,40 +90,19 @@ def decide_write(existing: str | None, new: str, force: bool, printed: str | Non
     return "write" if origin == "ours" else origin
 
 
-def scalar(value: str | int | bool | Secret) -> str:
-    """One YAML scalar for Compose: text always in double quotes, `$` doubled; a Secret as `${NAME:?why}`."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int):
-        return str(value)
-    if isinstance(value, Secret):
-        return _quoted(f"${{{value.name}:?{value.why}}}" if value.required else f"${{{value.name}:-}}")
-    return _quoted(value.replace("$", "$$"))
+def comment(text: str, indent: int = 0) -> str:
+    """A line of words as comment lines, whatever is in it: a line break of any kind would end the comment. What is too
+    long goes on in the next line, below the last column."""
+    line = "".join(c if c.isprintable() else " " for c in text).rstrip()
+    hang = max((found.end() for found in re.finditer(r"^ +|\S  +", line)), default=0)
+    wrapped = wrap(
+        line, WIDTH - indent - 2, subsequent_indent=" " * hang, break_long_words=False, break_on_hyphens=False
+    )
+    return f"\n{' ' * indent}".join(f"# {one}".rstrip() for one in wrapped or [""])
 
 
-def comment(line: str) -> str:
-    """One comment line, whatever is in it: a line break of any kind would end the comment."""
-    return f"# {''.join(c if c.isprintable() else ' ' for c in line)}".rstrip()
-
-
-def rows(items: tuple[str | Secret, ...]) -> list[list[str | Secret]]:
-    """A command in rows for the eye: a flag with its values behind it, or anything else alone."""
-    found: list[list[str | Secret]] = []
-    for item in items:
-        if not found or _is_flag(item) or not _is_flag(found[-1][0]):
-            found.append([])
-        found[-1].append(item)
-    return found
-
-
-def _is_flag(item: str | Secret) -> bool:
-    return isinstance(item, str) and item.startswith("--")
-
-
-def _quoted(text: str) -> str:
-    if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
-        return f'"{text}"'
-    return yaml.safe_dump(text, default_style='"', width=float("inf"), allow_unicode=True).removesuffix("\n")
+def _yaml(keys: Mapping[str, Node], indent: int = 0) -> str:
+    return "\n".join(lines(keys, indent))
 
 
 @cache
@@ -129,5 +117,5 @@ def _printer() -> Environment:
         keep_trailing_newline=True,
         autoescape=select_autoescape(("html.j2",), default=False),
     )
-    printer.filters.update(q=scalar, comment=comment, rows=rows)
+    printer.filters.update(yaml=_yaml, comment=comment)
     return printer

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
 
 from kit.assemble import assemble
 from kit.memory.bill import Plan
@@ -20,8 +22,9 @@ from kit.stack.model import (
     Value,
 )
 from kit.stack.render import render
-from tests.support.paths import ROOT
-from tests.support.strategies import plan, plans, stacks
+from kit.stack.yaml_lines import Flow, Node, Rows, lines
+from tests.support.paths import RECORDED, ROOT
+from tests.support.strategies import ODD, TEXT, WORDS_OF_YAML, plan, plans, stacks
 
 pytestmark = pytest.mark.docker
 
@@ -37,9 +40,9 @@ SOME = settings(
 VALUE = 'a $secret: "with" everything'
 
 
-def config(text: str, secrets: set[str]) -> subprocess.CompletedProcess[str]:
+def config(text: str, secrets: set[str], *more: str) -> subprocess.CompletedProcess[str]:
     environment = dict.fromkeys(secrets, VALUE) | {name: os.environ[name] for name in ("PATH", "HOME")}
-    command = ["docker", "compose", "-f", "-", "config", "--format", "json"]
+    command = ["docker", "compose", "-f", "-", *more, "config", "--format", "json"]
     return subprocess.run(command, input=text, env=environment, capture_output=True, text=True, check=False)
 
 
@@ -128,6 +131,29 @@ def test_compose_finds_what_the_plan_means(made: Plan) -> None:
     }
 
 
+FEW = settings(SOME, max_examples=4)
+TEXTS = st.lists(TEXT | ODD, min_size=300, max_size=500, unique=True)
+
+
+@FEW
+@given(TEXTS)
+def test_compose_reads_every_text_as_it_was_wherever_it_stands(drawn: list[str]) -> None:
+    texts = list(dict.fromkeys([*drawn, *WORDS_OF_YAML.split(" ")]))
+    service: Node = {
+        "image": "a/b:1",
+        "command": Rows(("--texts", *texts)),
+        "entrypoint": texts,
+        "environment": {f"A{n}": text for n, text in enumerate(texts)},
+        "labels": Flow({f"a{n}": text for n, text in enumerate(texts)}, always=True),
+    }
+    asked = config("\n".join(lines({"name": "texts", "services": {"chat": service}})), set())
+    assert asked.returncode == 0, asked.stderr
+    found = json.loads(asked.stdout, object_hook=_single)["services"]["chat"]
+    assert (found["command"], found["entrypoint"]) == (["--texts", *texts], texts)
+    assert found["environment"] == {f"A{n}": text for n, text in enumerate(texts)}
+    assert found["labels"] == {f"a{n}": text for n, text in enumerate(texts)}
+
+
 def test_a_secret_that_is_not_set_stops_compose_with_the_reason() -> None:
     text = render(assemble(plan(router={"api_key": "THE_KEY"}))).compose
     refused = config(text, set())
@@ -147,3 +173,23 @@ def test_compose_accepts_the_example_and_its_files(example: str) -> None:
     command = ["docker", "compose", "-f", str(folder / "docker-compose.yaml"), "config", "--quiet"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_compose_reads_the_example_as_before_its_blocks_were_shared(
+    example: str, golden: Callable[[Path, str], None]
+) -> None:
+    """Recorded from the files that said everything for every service. A change that is meant is taken by `--update`."""
+    text = (ROOT / "compose" / example / "docker-compose.yaml").read_text(encoding="utf-8")
+    asked = config(text, {"HF_TOKEN"}, "--project-directory", f"/srv/{example}")
+    assert asked.returncode == 0, asked.stderr
+    found = json.dumps(_bare(json.loads(asked.stdout)), indent=1, sort_keys=True, ensure_ascii=False)
+    golden(RECORDED / "printed-before" / f"{example}.json", f"{found}\n")
+
+
+def _bare(found: Any) -> Any:
+    """Without blocks that are merged, and without empty objects: a volume in the short notation has one."""
+    if isinstance(found, dict):
+        parts = {key: _bare(value) for key, value in found.items() if not key.startswith("x-")}
+        return {key: value for key, value in parts.items() if value != {}}
+    return [_bare(one) for one in found] if isinstance(found, list) else found

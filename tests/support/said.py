@@ -1,11 +1,20 @@
 """What a printed compose file must say, stated from the Stack and apart from the template: the data that a YAML reader
-finds, with `$` still doubled and secrets still `${NAME:?why}`."""
+finds once it has merged the blocks, with `$` still doubled and secrets still `${NAME:?why}`."""
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
+import yaml
+
 from kit.stack.model import Mount, Network, Secret, Service, Stack
+
+
+def read(text: str) -> dict[str, Any]:
+    """A printed file as PyYAML reads it, without the blocks that it merges."""
+    document = yaml.safe_load(text)
+    return {key: value for key, value in document.items() if not key.startswith("x-")}
 
 
 def said(stack: Stack) -> dict[str, Any]:
@@ -40,9 +49,11 @@ def _service(service: Service) -> dict[str, Any]:
         },
         "healthcheck": _health(service),
         "network_mode": None if service.networks else "none",
-        "networks": {p.network: {"aliases": list(p.aliases)} if p.aliases else None for p in service.networks},
+        "networks": _attachments(service),
         "ports": [
             {"host_ip": p.bind, "published": str(p.published), "target": p.target, "protocol": "tcp"}
+            if ":" in p.bind
+            else f"{p.bind}:{p.published}:{p.target}"
             for p in service.ports
         ],
         "volumes": [_mount(mount) for mount in service.mounts if mount.kind != "tmpfs"],
@@ -81,12 +92,20 @@ def _health(service: Service) -> dict[str, Any] | None:
     }
 
 
-def _mount(mount: Mount) -> dict[str, Any]:
+def _attachments(service: Service) -> Any:
+    named = {p.network: {"aliases": list(p.aliases)} if p.aliases else None for p in service.networks}
+    return named if any(named.values()) else list(named)
+
+
+def _mount(mount: Mount) -> Any:
+    """A volume in the short notation, unless a character in it would say something else there."""
+    if mount.kind == "volume" and not re.search(r"[^A-Za-z0-9_./-]", mount.target):
+        return f"{mount.source}:{mount.target}" + (":ro" if mount.read_only else "")
     fields: dict[str, Any] = {"type": mount.kind, "source": dollars(mount.source), "target": dollars(mount.target)}
     fields |= {"read_only": True} if mount.read_only else {}
     return fields | ({"bind": {"create_host_path": False}} if mount.kind == "bind" else {})
 
 
-def _network(network: Network) -> dict[str, Any]:
+def _network(network: Network) -> dict[str, Any] | None:
     options = {"driver_opts": dict(network.options)} if network.options else {}
-    return {"internal": network.internal, **options}
+    return ({"internal": True} if network.internal else {}) | options or None

@@ -53,6 +53,11 @@ NASTY += [
 ]
 ANY = st.characters(exclude_characters="\0", exclude_categories=["Cs"])
 TEXT = st.text(ANY, max_size=12) | st.sampled_from(NASTY)
+# What a YAML reader may take for a number, a boolean, a date, a merge key or a mark of its own.
+ODD = st.from_regex(r"[-+.~=<]{0,2}[0-9_]{0,3}[:.eExobn-]{0,2}[0-9_a-f:.-]{0,5}[ #:]{0,2}", fullmatch=True)
+WORDS_OF_YAML = "y N yes No on OFF true Null ~ 1e3 0x10 0o7 0b1 1:30 1:30.5 2026-01-01 << = .inf -.NaN ? -"
+ODD |= st.sampled_from(WORDS_OF_YAML.split(" "))
+ODD |= st.text("ab ,:#-?[]{}'\"\\&*!|>%@`$=<~\n\t", max_size=8)
 WORD = st.from_regex(r"[a-z][a-z0-9-]{0,8}[a-z0-9]", fullmatch=True).filter(lambda word: word != "router")
 VARIABLE = st.from_regex(r"[A-Z_][A-Z0-9_]{0,10}", fullmatch=True)
 SECRET = st.builds(Secret, VARIABLE, st.from_regex(r"[a-z][a-z ,.]{0,20}", fullmatch=True), st.booleans())
@@ -150,17 +155,22 @@ MOUNTS = st.one_of(
 )
 
 
+REPEATED = "what several commands of a stack repeat"  # printed once, under a name
+ALIKE = st.sampled_from(["A", "B", "C"])
+
+
 def services(name: str) -> st.SearchStrategy[Service]:
-    """A service with anything in any field."""
-    pairs = st.dictionaries(VARIABLE, TEXT | SECRET, max_size=3).map(lambda found: tuple(found.items()))
+    """A service with anything in any field; some are alike, so that they share what they have equal."""
+    pairs = st.dictionaries(ALIKE | VARIABLE, ALIKE | TEXT | SECRET, max_size=4).map(lambda found: tuple(found.items()))
+    roles = st.sampled_from([(), (("monogpu.role", "worker"),), (("monogpu.role", "download"), ("monogpu.model", "a"))])
     # Compose takes a key `x-...` for an extension, in labels too; the kit's own begin with `monogpu.`.
     keys = WORD.filter(lambda word: not word.startswith("x-"))
     labels = st.dictionaries(keys, TEXT, max_size=3).map(lambda found: tuple(found.items()))
     return st.builds(
         Service,
         name=st.just(name),
-        image=WORD,
-        command=st.lists(TEXT | SECRET, max_size=5).map(tuple),
+        image=st.sampled_from(["one/image:1", "other/image:2"]) | WORD,
+        command=st.lists(st.just(REPEATED) | TEXT | SECRET, max_size=5).map(tuple),
         comment=st.lists(TEXT, max_size=3).map(tuple),
         entrypoint=st.none() | st.lists(TEXT, min_size=1, max_size=3).map(tuple),
         environment=pairs,
@@ -184,7 +194,7 @@ def services(name: str) -> st.SearchStrategy[Service]:
         shm_bytes=st.none() | st.integers(1, 2 * GIB),
         user=st.none() | st.just("65532:65532"),
         read_only=st.booleans(),
-        labels=labels,
+        labels=st.builds(lambda role, more: (*role, *more), roles, labels),
     )
 
 
@@ -212,4 +222,5 @@ def stacks(draw: st.DrawFn, most: int = 3) -> Stack:
         files=(File("smg/workers.json", draw(TEXT)),),
         probes=(),
         in_memory=tuple(name for name in volumes if draw(st.booleans())),
+        texts=(("repeated", REPEATED),),
     )

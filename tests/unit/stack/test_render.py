@@ -7,12 +7,10 @@ from dataclasses import replace
 import pytest
 import yaml
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from kit.assemble import assemble
 from kit.memory.bill import Plan
 from kit.stack.model import (
-    Secret,
     Stack,
 )
 from kit.stack.render import (
@@ -22,10 +20,8 @@ from kit.stack.render import (
     decide_write,
     is_ours,
     render,
-    rows,
-    scalar,
 )
-from tests.support.said import said
+from tests.support.said import read, said
 from tests.support.strategies import TEXT, model, plan, plans, share, stacks
 
 FEW = settings(max_examples=25)
@@ -33,13 +29,13 @@ FEW = settings(max_examples=25)
 
 @given(stacks())
 def test_the_printed_file_says_exactly_the_stack(stack: Stack) -> None:
-    assert yaml.safe_load(render(stack).compose) == said(stack)
+    assert read(render(stack).compose) == said(stack)
 
 
 @given(plans())
 def test_the_printed_file_says_exactly_the_plan(made: Plan) -> None:
     stack = assemble(made)
-    assert yaml.safe_load(render(stack).compose) == said(stack)
+    assert read(render(stack).compose) == said(stack)
 
 
 @FEW
@@ -49,44 +45,9 @@ def test_services_are_printed_in_boot_order(made: Plan) -> None:
     assert list(yaml.safe_load(render(stack).compose)["services"]) == [service.name for service in stack.services]
 
 
-@given(TEXT)
-def test_text_comes_back_as_it_was(text: str) -> None:
-    assert yaml.safe_load(scalar(text)) == text.replace("$", "$$")
-    assert yaml.safe_load(f"{{a: [{scalar(text)}]}}") == {"a": [text.replace("$", "$$")]}
-
-
-@given(st.text(st.characters(max_codepoint=0x7F, exclude_characters="\0"), max_size=30))
-def test_plain_text_is_quoted_as_pyyaml_quotes_it(text: str) -> None:
-    assert scalar(text) == yaml.safe_dump(text.replace("$", "$$"), default_style='"', width=float("inf")).removesuffix(
-        "\n"
-    )
-
-
 @given(TEXT, TEXT)
 def test_a_comment_stays_a_comment(text: str, more: str) -> None:
     assert yaml.safe_load(f"{comment(text + more)}\nkey: 1\n") == {"key": 1}
-
-
-def test_what_is_no_text_is_printed_plain() -> None:
-    assert [scalar(True), scalar(False), scalar(7)] == ["true", "false", "7"]
-
-
-def test_a_secret_is_a_variable_that_must_be_set_or_may_be() -> None:
-    assert scalar(Secret("KEY", "the key")) == '"${KEY:?the key}"'
-    assert scalar(Secret("KEY", "the key", required=False)) == '"${KEY:-}"'
-
-
-def test_a_flag_is_printed_with_its_values_in_one_row() -> None:
-    items = ("org/model", "--port", "8000", "--sizes", "1", "2", "--eager")
-    assert rows(items) == [["org/model"], ["--port", "8000"], ["--sizes", "1", "2"], ["--eager"]]
-    assert rows(("-c", "pass", "x")) == [["-c"], ["pass"], ["x"]]
-
-
-@FEW
-@given(stacks())
-def test_rows_lose_nothing(stack: Stack) -> None:
-    for service in stack.services:
-        assert [item for row in rows(service.command) for item in row] == list(service.command)
 
 
 @FEW
