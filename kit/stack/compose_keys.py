@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 
 from kit.stack.model import Attachment, Device, Health, Mount, Network, Port, Service, Stack, Value
-from kit.stack.yaml_lines import Alias, Flow, Node, Rows, is_flag
+from kit.stack.yaml_lines import Alias, Arguments, Flow, Node, is_flag
 
 Keys = dict[str, Node]
 
@@ -63,7 +63,7 @@ def _command(command: tuple[Value, ...], texts: Mapping[str, str]) -> Node:
     items = tuple(Alias(texts[item]) if isinstance(item, str) and item in texts else item for item in command)
     if not items:
         return None
-    return Rows(items) if any(is_flag(item) for item in items) else Flow(items)
+    return Arguments(items) if any(is_flag(item) for item in items) else Flow(items)
 
 
 def _deploy(device: Device | None) -> Node:

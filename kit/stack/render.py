@@ -94,7 +94,8 @@ def comment(text: str, indent: int = 0) -> str:
     """A line of words as comment lines, whatever is in it: a line break of any kind would end the comment. What is too
     long goes on in the next line, below the last column."""
     line = "".join(c if c.isprintable() else " " for c in text).rstrip()
-    hang = max((found.end() for found in re.finditer(r"^ +|\S  +", line)), default=0)
+    columns = [found.end() for found in re.finditer(r"^ +|\S  +", line)]
+    hang = max((column for column in columns if column <= WIDTH // 2), default=0)
     wrapped = wrap(
         line, WIDTH - indent - 2, subsequent_indent=" " * hang, break_long_words=False, break_on_hyphens=False
     )

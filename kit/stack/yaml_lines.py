@@ -56,13 +56,15 @@ class Flow:
 
 
 @dataclass(frozen=True)
-class Rows:
+class Arguments:
     """A list of arguments: each flag with its values in a line of its own."""
 
     items: tuple[Node, ...]
 
 
-Node: TypeAlias = "str | int | Secret | Alias | Anchored | Flow | Rows | Mapping[str, Node] | Sequence[Node] | None"
+Node: TypeAlias = (
+    "str | int | Secret | Alias | Anchored | Flow | Arguments | Mapping[str, Node] | Sequence[Node] | None"
+)
 
 
 def lines(keys: Mapping[str, Node], indent: int = 0) -> list[str]:
@@ -116,7 +118,7 @@ def _entry(start: str, value: Node, indent: int) -> list[str]:
             line = f"{start} {_flow(value.value)}"
             fits = len(line) <= WIDTH and not _has_long_text(value.value, indent)
             return [line] if fits or value.always else _entry(start, value.value, indent)
-        case Rows():
+        case Arguments():
             return _entry(start, value.items, indent) if _has_long_text(value.items, indent) else _table(start, value)
         case Mapping():
             return [start, *lines(value, indent + 2)]
@@ -140,7 +142,7 @@ def _item(value: Node, indent: int) -> list[str]:
     return [f"{dash} {more[0].lstrip()}", *more[1:]] if mapping and more else [dash, *more]
 
 
-def _table(start: str, value: Rows) -> list[str]:
+def _table(start: str, value: Arguments) -> list[str]:
     """A list between brackets, a row a line; a row that is too long goes on in the next line, deeper."""
     indent = len(start) - len(start.lstrip())
     found = [f"{start} ["]

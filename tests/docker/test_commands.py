@@ -249,7 +249,7 @@ def test_an_interrupted_up_exits_130_and_the_next_goes_on(fresh: Walk) -> None:
 def test_a_file_edited_by_hand_is_driven_and_never_overwritten(fresh: Walk) -> None:
     fresh.write(model("chat"))
     fresh.kit("render", "--gpu", "gpu.json").good()
-    edited = fresh.file.read_text().replace('"PRETEND_SPEED": "0.02"', '"PRETEND_SPEED": "0.03"')
+    edited = fresh.file.read_text().replace('PRETEND_SPEED: "0.02"', 'PRETEND_SPEED: "0.03"')
     assert '"0.03"' in edited
     fresh.file.write_text(edited)
     assert "edited by hand" in fresh.up().good().err
@@ -258,7 +258,7 @@ def test_a_file_edited_by_hand_is_driven_and_never_overwritten(fresh: Walk) -> N
     assert "edited by hand" in fresh.up().good().err
     assert fresh.file.read_text() == edited
     fresh.kit("render", "--gpu", "gpu.json", "--force").good()
-    assert '"--max-model-len", "512"' in fresh.file.read_text()
+    assert '--max-model-len, "512"' in fresh.file.read_text()
 
 
 def test_a_taken_port_is_named_before_anything_starts(fresh: Walk) -> None:

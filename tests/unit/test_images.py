@@ -24,7 +24,7 @@ NAMED = re.compile(
     r"(?<![\w./:@-])(?:[a-z0-9][\w.-]*/)+[a-z0-9][\w.-]*:[\w…][\w.…-]*|(?<=image: )[a-z0-9][\w./-]*:[\w.…]+"
 )
 # A manifest that says the first without the second gets an image that is published, and not built.
-DEFAULTS = {"\nmodels:": "router: {image: ", "task: rerank": "haproxy_image: ", "engine: ollama": "haproxy_image: "}
+DEFAULTS = {"\nmodels:": "router: {image: ", " task: rerank": "haproxy_image: ", "engine: ollama": "haproxy_image: "}
 # Examples that need no card are started as they are.
 STARTED = [path.parent for path in sorted(ROOT.glob("compose/*/monogpu.yaml")) if "device: none" in path.read_text()]
 

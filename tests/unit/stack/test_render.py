@@ -3,10 +3,12 @@ from __future__ import annotations
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import yaml
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from kit.assemble import assemble
 from kit.memory.bill import Plan
@@ -21,6 +23,7 @@ from kit.stack.render import (
     is_ours,
     render,
 )
+from tests.support.paths import ROOT
 from tests.support.said import read, said
 from tests.support.strategies import TEXT, model, plan, plans, share, stacks
 
@@ -54,6 +57,26 @@ def test_a_comment_stays_a_comment(text: str, more: str) -> None:
 @given(stacks())
 def test_the_same_stack_prints_the_same_bytes(stack: Stack) -> None:
     assert render(stack) == render(stack)
+
+
+@pytest.mark.parametrize(
+    "example", sorted(ROOT.glob("compose/*/docker-compose.yaml")), ids=lambda file: file.parent.name
+)
+def test_no_line_of_an_example_is_long_but_its_health_checks(example: Path) -> None:
+    long = [line for line in example.read_text(encoding="utf-8").splitlines() if len(line) > 120]
+    assert [line for line in long if not line.strip().startswith("test: [CMD, python3, -c, ")] == []
+
+
+def test_three_models_are_at_most_310_lines() -> None:
+    text = (ROOT / "compose" / "trio-16gb" / "docker-compose.yaml").read_text(encoding="utf-8")
+    assert text.count("\n") <= 310
+
+
+@given(TEXT, st.integers(0, 8))
+def test_a_long_comment_goes_on_below_its_last_column(words: str, indent: int) -> None:
+    lines = comment(f"  total   4.00 GiB  {'word ' * 40}{words}", indent).split("\n")
+    assert len(lines) > 1 and all(len(line) <= 120 for line in lines[:2])
+    assert all(line.lstrip().startswith(f"#{' ' * 21}word") for line in lines[1:2])
 
 
 def test_another_process_prints_the_same_bytes() -> None:

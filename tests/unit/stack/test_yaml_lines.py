@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
 from kit.stack.model import Secret
-from kit.stack.yaml_lines import WIDTH, Alias, Anchored, Flow, Node, Rows, lines, rows, scalar
+from kit.stack.yaml_lines import WIDTH, Alias, Anchored, Arguments, Flow, Node, lines, rows, scalar
 from tests.support.strategies import ODD, TEXT
 
 SOME = st.lists(TEXT | ODD, min_size=1, max_size=4)
@@ -39,7 +39,7 @@ def printed(keys: dict[str, Node]) -> str:
 @example("a #b")
 @example("a:")
 def test_text_comes_back_as_it_was_wherever_it_stands(text: str) -> None:
-    where: dict[str, Node] = {"below": [text, {"key": text}], "behind": text, "row": Rows(("--flag", text, text))}
+    where: dict[str, Node] = {"below": [text, {"key": text}], "behind": text, "row": Arguments(("--flag", text, text))}
     where |= {"list": Flow([text, text]), "mapping": Flow({"key": text, "last": text})}
     assert read(printed(where)) == {
         "below": [text, {"key": text}],
@@ -114,7 +114,7 @@ def test_rows_lose_nothing(items: list[str]) -> None:
 
 
 def test_a_row_that_is_too_long_goes_on_deeper() -> None:
-    made = lines({"command": Rows(("--sizes", *(str(100 + n) for n in range(20)), "--eager"))})
+    made = lines({"command": Arguments(("--sizes", *(str(100 + n) for n in range(20)), "--eager"))})
     assert [line[:12] for line in made] == ["command: [", '  --sizes, "', '      "115",', "  --eager,", "]"]
     assert max(map(len, made)) <= WIDTH
 
