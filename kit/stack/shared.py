@@ -75,7 +75,8 @@ def _groups(services: Sequence[Service]) -> dict[str, list[int]]:
 
 
 def _merging(names: list[Node]) -> Keys:
-    """The merge key: of one block or of several. No block merges another: Compose 2.30.0 takes that for a circle."""
+    """The merge key: of one block or of several. No block merges another: Compose 2.30.0 takes that for a circle
+    (docker/compose#12247)."""
     return {"<<": Flow(names) if len(names) > 1 else names[0]} if names else {}
 
 

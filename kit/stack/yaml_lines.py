@@ -143,7 +143,8 @@ def _item(value: Node, indent: int) -> list[str]:
 
 
 def _table(start: str, value: Arguments) -> list[str]:
-    """A list between brackets, a row a line; a row that is too long goes on in the next line, deeper."""
+    """A list between brackets, a row a line; a row that is too long goes on in the next line, deeper. The last bracket
+    is deeper than the key, as YAML 1.2 wants it: editors warn otherwise."""
     indent = len(start) - len(start.lstrip())
     found = [f"{start} ["]
     for row in rows(value.items):
@@ -154,7 +155,7 @@ def _table(start: str, value: Arguments) -> list[str]:
                 line = " " * (indent + 5)
             line += text
         found.append(line)
-    return [*found, f"{' ' * indent}]"]
+    return [*found, f"{' ' * (indent + 2)}]"]
 
 
 def _flow(value: Node) -> str:

@@ -115,7 +115,7 @@ def test_rows_lose_nothing(items: list[str]) -> None:
 
 def test_a_row_that_is_too_long_goes_on_deeper() -> None:
     made = lines({"command": Arguments(("--sizes", *(str(100 + n) for n in range(20)), "--eager"))})
-    assert [line[:12] for line in made] == ["command: [", '  --sizes, "', '      "115",', "  --eager,", "]"]
+    assert [line[:12] for line in made] == ["command: [", '  --sizes, "', '      "115",', "  --eager,", "  ]"]
     assert max(map(len, made)) <= WIDTH
 
 
