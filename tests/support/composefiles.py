@@ -1,5 +1,5 @@
-"""Compose files in tests, without Compose: as it resolved them when they were recorded, or what the kit prints, whose
-long notation needs no Compose to be understood.
+"""Compose files in tests, without Compose: as it resolved them when they were recorded, or what the kit prints, which
+uses few notations.
 
 `pytest --update` records a text that is new. tests/docker/test_resolved.py asks Compose again for every record, and
 compares the kit's own examples.
@@ -65,6 +65,7 @@ def as_resolved(text: str, folder: Path, variables: Variables) -> dict[str, Any]
     for kind in ("networks", "volumes"):
         found[kind] = {key: {"name": f"{name}_{key}", **(one or {})} for key, one in found.get(kind, {}).items()}
     for service in found["services"].values():
+        _lengthen(service)
         if "networks" not in service and "network_mode" not in service:
             service["networks"] = {"default": None}
             found["networks"] = {"default": {"name": f"{name}_default"}, **found["networks"]}
@@ -72,6 +73,24 @@ def as_resolved(text: str, folder: Path, variables: Variables) -> dict[str, Any]
             if mount["type"] == "bind":
                 mount["source"] = os.path.normpath(folder / Path(mount["source"]).expanduser())
     return found
+
+
+def _lengthen(service: dict[str, Any]) -> None:
+    """The short notations that the kit prints, as the long ones."""
+    if isinstance(service.get("networks"), list):
+        service["networks"] = dict.fromkeys(service["networks"])
+    service["volumes"] = [_mount(one) if isinstance(one, str) else one for one in service.get("volumes", ())]
+    service["ports"] = [_port(one) if isinstance(one, str) else one for one in service.get("ports", ())]
+
+
+def _mount(short: str) -> dict[str, Any]:
+    source, target, *mode = short.split(":")
+    return {"type": "volume", "source": source, "target": target, "volume": {}} | ({"read_only": True} if mode else {})
+
+
+def _port(short: str) -> dict[str, Any]:
+    host, published, target = short.split(":")
+    return {"host_ip": host, "published": published, "target": int(target), "protocol": "tcp"}
 
 
 def _replaced(value: Any, variables: Variables) -> Any:
