@@ -1,4 +1,4 @@
-"""The generated parts of README.md and CONTRIBUTING.md are true."""
+"""What is generated in README.md, docs/ and CONTRIBUTING.md is up to date."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ from tests.support.paths import ROOT
 
 
 def test_generated_parts_are_true() -> None:
-    done = subprocess.run([sys.executable, ROOT / "scripts/readme", "--check"], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, ROOT / "scripts/docs", "--check"], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr

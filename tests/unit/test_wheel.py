@@ -7,16 +7,19 @@ that each is declared is for test_imports.py.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
 import sysconfig
+import tarfile
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from kit import __version__
 from tests.support.paths import ROOT
 
 TRIO = ROOT / "compose" / "trio-16gb"
@@ -47,6 +50,21 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("dist")
     run(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", folder)
     return next(folder.glob("*.whl"))
+
+
+def test_the_wheel_and_the_source_archive_may_be_uploaded(wheel: Path, tmp_path: Path) -> None:
+    run(sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", tmp_path)
+    run(sys.executable, "-m", "twine", "check", "--strict", wheel, *tmp_path.iterdir())
+    (archive,) = tmp_path.iterdir()
+    with tarfile.open(archive) as opened:
+        names = {name.partition("/")[2] for name in opened.getnames()}
+    assert {"README.md", "CHANGELOG.md", "docs/manifest.md", "mkdocs.yml", "compose/trio-16gb/monogpu.yaml"} <= names
+
+
+def test_the_version_has_a_dated_section_in_the_changelog() -> None:
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert re.search(rf"^## \[{re.escape(__version__)}\] - \d{{4}}-\d\d-\d\d$", text, re.MULTILINE)
+    assert f'version = "{__version__}"' in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
