@@ -96,6 +96,22 @@ def exits() -> str:
     return "\n".join(rows)
 
 
+def refused() -> str:
+    """The keys of Docker Compose that `up` does not translate."""
+    from kit.compose.config_keys import REFUSED
+
+    rows = ["| key | instead |", "|---|---|"]
+    return "\n".join([*rows, *(f"| `{path}` | {cell(instead)} |" for path, instead in REFUSED.items())])
+
+
+def values() -> str:
+    """The keys of Docker Compose of which `up` translates only some values."""
+    from kit.compose.config_keys import VALUES
+
+    rows = ["| key | what is refused otherwise |", "|---|---|"]
+    return "\n".join([*rows, *(f"| `{path}` | {cell(instead)} |" for path, (_, instead) in VALUES.items())])
+
+
 def packages() -> str:
     """Where things are, floor by floor, by what the modules say of themselves."""
     from tests.support.floors import FLOORS

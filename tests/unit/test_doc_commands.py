@@ -6,10 +6,12 @@ import re
 from pathlib import Path
 
 import pytest
+import yaml
 
 from scripts.doc_parts.console import example, run
 from tests.support.docblocks import Block, blocks, pages, verb
 from tests.support.paths import ROOT
+from tests.support.typed import kit
 
 # What needs Docker, a card, the network or an empty machine: the test that runs the same verb, and the words that do.
 ELSEWHERE = {
@@ -93,7 +95,21 @@ def test_the_scripts_run_what_they_are_said_to_run() -> None:
     assert "scripts/test" in (ROOT / ".ci/run").read_text() and ".ci/run" in (ROOT / "scripts/ci-fresh").read_text()
     demo = (ROOT / "scripts/demo").read_text()
     assert [v for v in ("check", "plan", "render", "up", "verify") if f"show {v}" not in demo] == []
-    assert 'EXAMPLE = ROOT / "compose" / "cpu-demo"' in (ROOT / "tests/real/test_commands.py").read_text()
+    assert "cpu-demo" in demo and "cpu-demo" in (ROOT / "tests/real/conftest.py").read_text()
+
+
+@pytest.mark.parametrize("page", pages())
+def test_yaml_is_a_manifest_or_fits_the_printed_file(page: str, tmp_path: Path) -> None:
+    printed = yaml.safe_load((ROOT / "compose/trio-16gb/docker-compose.yaml").read_text(encoding="utf-8"))
+    for text in re.findall(r"^```yaml\n(.*?)^```$", pages()[page], re.MULTILINE | re.DOTALL):
+        data = yaml.safe_load(text)
+        if "models" in data:
+            (tmp_path / "monogpu.yaml").write_text(text, encoding="utf-8")
+            assert kit("check", at=tmp_path).good()
+        else:
+            joined = [network for service in data["services"].values() for network in service["networks"]]
+            assert set(joined) <= set(printed["networks"])
+            assert "router:30000" not in text or "edge" in printed["services"]["router"]["networks"]
 
 
 def test_a_command_that_fails_is_seen() -> None:
