@@ -5,10 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 from kit.compose import up
-from kit.errors import VerificationError
+from kit.compose.compose_cli import not_as_billed
+from kit.errors import TargetError, VerificationError
 from kit.gpu import Gpu, GpuError
 from kit.metrics import Load
 from kit.output.console import Output
@@ -31,8 +33,11 @@ def run(output: Output, file: Path, watch: bool, interval: float) -> int:
         return None
 
     def ask(before: Mapping[str, Load]) -> Status:
-        return collect(client, project.manifest.name, card, before)
+        return replace(collect(client, project.manifest.name, card, before), not_as_billed=changed)
 
+    changed: Mapping[str, tuple[str, ...]] = {}
+    with suppress(TargetError):  # without Compose, or with a broken file, what runs is shown all the same
+        changed = not_as_billed(project.folder, output.environ)
     status = ask({})
     if watch and not output.as_json and output.out.isatty():
         _watch(output, ask, status, interval)

@@ -9,7 +9,7 @@ import re
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kit.compose import config
@@ -69,27 +69,29 @@ class ComposeSource:
     def ask(self, *arguments: str) -> CliResult:
         """Run `docker compose` on the files."""
         names = ["-" if self.given is not None and path == self.file else str(path) for path in self.files]
-        files = [word for name in names for word in ("-f", name)]
+        return self._run([word for name in names for word in ("-f", name)], arguments, self.given or "")
+
+    def _run(self, files: Sequence[str], arguments: Sequence[str], given: str) -> CliResult:
         place = ["--project-directory", str(self.files[0].parent)]
-        return self.run([*files, *place, *arguments], self.file.parent, self.environ, self.given or "")
+        return self.run([*files, *place, *arguments], self.file.parent, self.environ, given)
 
     def texts(self) -> Texts:
         """The files' texts, as far as they can be read."""
         there = {path: path.read_bytes().decode("utf-8-sig", "replace") for path in self.files if path.is_file()}
         return {**there, **({self.file: self.given} if self.given is not None else {})}
 
-    def config(self, *arguments: str) -> config.Config:
-        """The project as Compose resolves it. Raises TargetError."""
+    def resolved(self, *arguments: str) -> str:
+        """The project as Compose prints it, resolved. Raises TargetError."""
         answer = self.ask("config", "--format", "json", *arguments)
         if answer.code == 0:
-            return config.parse(answer.out)
+            return answer.out
         checked(compose_version(self.environ, self.run))
         variables = {**dotenv(self.file.parent), **self.environ}
         raise TargetError(problem_of(answer.err, self.texts(), variables))
 
     def project(self) -> ProjectSpec:
         """The same as values. Raises TargetError, with the line of each key that is not translated."""
-        found = self.config()
+        found = config.parse(self.resolved())
         try:
             return config.project(found, self.file, self.files)
         except TargetError as error:
@@ -97,8 +99,10 @@ class ComposeSource:
             raise TargetError([placed(each, each.path, texts) for each in error.problems]) from None
 
     def hashes(self) -> dict[str, str]:
-        """Service -> what Compose labels its container with."""
-        pairs = (line.split() for line in self.ask("config", "--hash", "*").out.splitlines())
+        """Service -> what Compose labels its container with. It hashes the resolved project: where a service has an
+        `env_file`, what the files come to is another hash. Of the two forms, YAML alone can be read again."""
+        answer = self._run(["-f", "-"], ["config", "--hash", "*"], self.ask("config").out)
+        pairs = (line.split() for line in answer.out.splitlines())
         return {pair[0]: pair[1] for pair in pairs if len(pair) == 2}
 
 
@@ -121,13 +125,12 @@ def source(folder: Path, environ: Mapping[str, str], given: str | None = None, r
 
 
 def load(folder: Path, environ: Mapping[str, str], given: str | None = None, run: Run = run_compose) -> Loaded:
-    """A folder's project, and what Compose labels it with: three short runs at the same time. Raises TargetError."""
+    """A folder's project, and what Compose labels it with: short runs at the same time. Raises TargetError."""
     found = source(folder, environ, given, run)
-    with ThreadPoolExecutor(3) as pool:
-        version = pool.submit(compose_version, environ, run)
-        hashes = pool.submit(found.hashes)
-        project = pool.submit(found.project)
-        return Loaded(_with_hashes(project.result(), hashes.result()), hashes.result(), checked(version.result()))
+    with ThreadPoolExecutor(2) as pool:
+        version, asked = pool.submit(compose_version, environ, run), pool.submit(found.hashes)
+        project, hashes = found.project(), asked.result()
+        return Loaded(_with_hashes(project, hashes), hashes, checked(version.result()))
 
 
 def _with_hashes(project: ProjectSpec, hashes: Mapping[str, str]) -> ProjectSpec:
@@ -150,13 +153,14 @@ def checked(version: str | None) -> str:
 
 
 def not_as_billed(
-    folder: Path, environ: Mapping[str, str], workers: Sequence[str], given: str | None = None, run: Run = run_compose
+    folder: Path, environ: Mapping[str, str], given: str | None = None, run: Run = run_compose
 ) -> dict[str, tuple[str, ...]]:
     """Planned worker -> the keys that files beside the printed one change. Without values of variables: secrets may be
     unset. Raises TargetError."""
     merged = source(folder, environ, given, run)
     if merged.files == (merged.file,):
         return {}
-    alone = ComposeSource(merged.file, (merged.file,), environ, given, run)
+    alone = replace(merged, files=(merged.file,))
     as_written = ("--no-interpolate",)
-    return config.not_as_billed(alone.config(*as_written), merged.config(*as_written), workers)
+    printed, all_of_it = alone.resolved(*as_written), merged.resolved(*as_written)
+    return config.not_as_billed(config.parse(printed), config.parse(all_of_it))

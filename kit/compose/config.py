@@ -6,7 +6,7 @@ Compose has read the files by then: anchors, variables, env_file, include, profi
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,13 +15,15 @@ from kit.compose.config_keys import USE_COMPOSE, refusals
 from kit.compose.config_service import service
 from kit.compose.spec import NetworkSpec, ProjectSpec, ServiceSpec, VolumeSpec, boot_order
 from kit.errors import Problem, TargetError
+from kit.stack.labels import ROLE
 
 Config = Mapping[str, Any]
 
 # What the bill of a planned worker says, or rests on.
 BILLED = (
-    "image", "command", "entrypoint", "environment", "deploy", "gpus", "runtime", "mem_limit", "mem_reservation",
-    "memswap_limit", "shm_size", "tmpfs", "ulimits", "oom_kill_disable", "ipc", "ports", "networks", "network_mode",
+    "image", "command", "entrypoint", "deploy", "privileged", "devices", "runtime", "mem_limit",
+    "mem_reservation", "memswap_limit", "shm_size", "tmpfs", "ulimits", "oom_kill_disable", "ipc", "ports", "networks",
+    "network_mode",
 )  # fmt: skip
 ODD = (KeyError, ValueError, TypeError, AttributeError)
 
@@ -110,16 +112,13 @@ def _services(found: Config, project: str, volumes: Mapping[str, str]) -> tuple[
     return tuple(kept[name] for name in boot_order(kept, needs))
 
 
-def not_as_billed(printed: Config, merged: Config, workers: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Planned worker -> the keys that other files change from what the printed file alone says, and that its bill
-    rests on; `-` alone where they remove it."""
-    return dict(_not_as_billed(printed.get("services") or {}, merged.get("services") or {}, workers))
-
-
-def _not_as_billed(printed: Config, merged: Config, workers: Sequence[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
-    for name in workers:
-        before, after = printed.get(name) or {}, merged.get(name)
-        if after is None:
-            yield name, ("services",)
-        elif changed := tuple(key for key in BILLED if before.get(key) != after.get(key)):
-            yield name, changed
+def not_as_billed(printed: Config, merged: Config) -> dict[str, tuple[str, ...]]:
+    """Planned worker -> the keys that its bill rests on, and that other files change from what the printed file alone
+    says; `services` where they leave it out."""
+    after = merged.get("services") or {}
+    found = {
+        name: tuple(key for key in BILLED if before.get(key) != after.get(name, {}).get(key))
+        for name, before in (printed.get("services") or {}).items()
+        if (before.get("labels") or {}).get(ROLE) == "worker"
+    }
+    return {name: keys if name in after else ("services",) for name, keys in found.items() if keys}

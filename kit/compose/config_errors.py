@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 
 import yaml
@@ -96,13 +97,18 @@ def _follow(text: str, path: str) -> tuple[KeyPath, yaml.Node | None]:
     keys: list[str | int] = []
     place: yaml.Node | None = None
     try:
-        node = yaml.compose(text, yaml.SafeLoader)
+        node = _root(text)
         while path and (found := [each for each in _entries(node) if f"{path}.".startswith(f"{each[0]}.")]):
             key, place, node = max(found, key=lambda each: len(str(each[0])))
             keys, path = [*keys, key], path[len(str(key)) + 1 :]
     except (yaml.YAMLError, ValueError, RecursionError):
         return (), None
     return tuple(keys), place
+
+
+@lru_cache(4)
+def _root(text: str) -> yaml.Node | None:
+    return yaml.compose(text, yaml.SafeLoader)
 
 
 def _entries(node: yaml.Node | None) -> Iterator[tuple[str | int, yaml.Node, yaml.Node]]:

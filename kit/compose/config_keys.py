@@ -23,11 +23,10 @@ _IN_CONTAINER = (
 )
 _LIMITS = (
     "annotations blkio_config cap_add cap_drop cgroup cgroup_parent cpu_count cpu_percent cpu_period cpu_quota "
-    "cpu_rt_period cpu_rt_runtime cpu_shares cpus cpuset deploy device_cgroup_rules devices gpus group_add init ipc "
+    "cpu_rt_period cpu_rt_runtime cpu_shares cpus cpuset deploy device_cgroup_rules devices group_add init ipc "
     "isolation logging mem_limit mem_reservation mem_swappiness memswap_limit oom_kill_disable oom_score_adj pid "
     "pids_limit privileged read_only restart runtime security_opt shm_size storage_opt sysctls ulimits userns_mode uts"
 )
-_DEVICE = "capabilities count device_ids driver options"
 KEYS: Mapping[str, frozenset[str]] = {
     path: frozenset(keys.split())
     for path, keys in {
@@ -41,10 +40,9 @@ KEYS: Mapping[str, frozenset[str]] = {
         "services.*.deploy.resources": "limits reservations",
         "services.*.deploy.resources.limits": "cpus memory pids",
         "services.*.deploy.resources.reservations": "cpus devices generic_resources memory",
-        "services.*.deploy.resources.reservations.devices.*": _DEVICE,
+        "services.*.deploy.resources.reservations.devices.*": "capabilities count device_ids driver",
         "services.*.deploy.restart_policy": "condition delay max_attempts window",
         "services.*.devices.*": "source target permissions",
-        "services.*.gpus.*": _DEVICE,
         "services.*.healthcheck": "disable interval retries start_interval start_period test timeout",
         "services.*.logging": "driver options",
         "services.*.networks.*": "aliases ipv4_address ipv6_address link_local_ips mac_address priority",
@@ -64,6 +62,8 @@ REFUSED: Mapping[str, str] = {
     "services.*.configs": "mount the file: `volumes`",
     "services.*.credential_spec": USE_COMPOSE,
     "services.*.external_links": "put both on one network",
+    "services.*.gpus": "write `deploy: {resources: {reservations: {devices: [...]}}}`",
+    "services.*.deploy.resources.reservations.devices.*.options": USE_COMPOSE,
     "services.*.links": "put both on one network, with `aliases`",
     "services.*.mac_address": "write it under the service's `networks`",
     "services.*.models": USE_COMPOSE,
@@ -75,8 +75,11 @@ REFUSED: Mapping[str, str] = {
     "services.*.use_api_socket": USE_COMPOSE,
     "services.*.volumes_from": "mount one volume in both services",
     "services.*.networks.*.driver_opts": USE_COMPOSE,
+    "services.*.networks.*.gw_priority": USE_COMPOSE,
+    "services.*.volumes.*.bind.recursive": USE_COMPOSE,
     "services.*.volumes.*.bind.selinux": "label the folder beforehand: `chcon -Rt container_file_t`",
     "services.*.volumes.*.volume.subpath": USE_COMPOSE,
+    "networks.*.enable_ipv4": USE_COMPOSE,
     "networks.*.ipam.config": "make it beforehand: `docker network create --subnet`, and `external: true` here",
     "networks.*.ipam.driver": USE_COMPOSE,
     "networks.*.ipam.options": USE_COMPOSE,
@@ -120,6 +123,7 @@ VALUES: Mapping[str, tuple[Check, str]] = {
         "write it as WSL2 has it: /mnt/c/Users/me for C:\\Users\\me",
     ),
     "networks.*.driver": (lambda value: value == "bridge", "write bridge"),
+    "networks.*.name": (lambda value: value not in ("bridge", "host", "none"), "write `network_mode`"),
     "volumes.*.driver": (lambda value: value == "local", "write local"),
 }
 

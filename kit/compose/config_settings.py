@@ -63,7 +63,9 @@ def _restart_policy(value: Values) -> Json:
 
 def _ulimits(value: Values) -> Json:
     both = {name: one if isinstance(one, Mapping) else {"soft": one, "hard": one} for name, one in value.items()}
-    return [{"Name": name, "Soft": one["soft"], "Hard": one["hard"]} for name, one in sorted(both.items())]
+    return [
+        {"Name": name, "Soft": one.get("soft", 0), "Hard": one.get("hard", 0)} for name, one in sorted(both.items())
+    ]
 
 
 def _logging(value: Values) -> Json:
@@ -90,33 +92,31 @@ def _devices(value: list[Any]) -> Json:
         {
             "PathOnHost": one["source"],
             "PathInContainer": one.get("target") or one["source"],
-            "CgroupPermissions": one.get("permissions") or "rwm",
+            "CgroupPermissions": one.get("permissions") or "",
         }
         for one in value
     ]
 
 
-def _requests(value: list[Values], more: tuple[str, ...] = ()) -> Json:
-    """`gpus`, and `devices` of `deploy`, as the Engine's DeviceRequests."""
+def _requests(value: list[Values]) -> Json:
+    """`devices` of `deploy` as the Engine's DeviceRequests."""
     return [
         {
             "Driver": one.get("driver", ""),
             "Count": int(one.get("count", 0)),
-            "Capabilities": [[*one.get("capabilities", ()), *more]],
+            "Capabilities": [list(one.get("capabilities", ()))],
             **({"DeviceIDs": one["device_ids"]} if "device_ids" in one else {}),
-            **({"Options": one["options"]} if "options" in one else {}),
         }
         for one in value
     ]
 
 
-def _gpus(value: list[Values]) -> Json:
-    return _requests(value, ("gpu",))
-
-
 def _throttle(unit: str) -> Callable[[list[Values]], Json]:
     def read(value: list[Values]) -> Json:
-        return [{"Path": one["path"], unit.title(): size(one[unit])} for one in value]
+        written = [
+            {key.lower(): item for key, item in one.items()} for one in value
+        ]  # Compose writes them as Path, Rate
+        return [{"Path": one["path"], unit.title(): size(one[unit])} for one in written]
 
     return read
 
@@ -165,7 +165,6 @@ SETTINGS: Mapping[str, tuple[Callable[[Any], Json], tuple[str, ...]]] = {
     "dns_opt": (_as_is, (_HOST, "DnsOptions")),
     "dns_search": (_as_is, (_HOST, "DnsSearch")),
     "extra_hosts": (_extra_hosts, (_HOST, "ExtraHosts")),
-    "gpus": (_gpus, (_HOST, "DeviceRequests")),
     "group_add": (_as_is, (_HOST, "GroupAdd")),
     "init": (_as_is, (_HOST, "Init")),
     "ipc": (_as_is, (_HOST, "IpcMode")),

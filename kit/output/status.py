@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 
 from kit.status.model import ServiceReport, Status
@@ -30,8 +30,16 @@ def lines(status: Status, width: int = NARROW) -> Iterator[str]:
     )  # fmt: skip
     for each in shown:
         yield _row(each, status.now, first).rstrip()
-    notes = [note for each in shown for note in _notes(each, status.now)]
+    notes = [*unbilled(status.not_as_billed), *(note for each in shown for note in _notes(each, status.now))]
     yield from ("", *notes) if notes else ()
+
+
+def unbilled(changed: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    """Workers that an override makes other than planned."""
+    return tuple(
+        f"{name}: another compose file changes {', '.join(keys)}; the bill no longer describes it"
+        for name, keys in changed.items()
+    )
 
 
 def _head(status: Status) -> Iterator[str]:

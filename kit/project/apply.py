@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from kit.compose import drain, up
 from kit.compose import exec as inside
+from kit.compose.compose_cli import not_as_billed
 from kit.compose.operation import STARTING, Operation
 from kit.compose.spec import ServiceSpec
 from kit.compose.stats import apart_from
@@ -18,6 +19,7 @@ from kit.files import read_text
 from kit.gpu import Gpu
 from kit.output.console import Output
 from kit.output.progress import Watcher
+from kit.output.status import unbilled
 from kit.planner.admission import Promise, compare, no_room, wrong_card
 from kit.project.load import LIVE, Project, choose_gpu, own_name, planned_for
 from kit.project.write import COMPOSE, digest_of, printed_from, rendered_from, write
@@ -88,13 +90,14 @@ def pending(
     path = project.folder / COMPOSE
     existing, printed = read_text(path), None
     edited = existing is not None and is_ours(existing) != "ours"
-    notes = (f"{path} was edited by hand; it is used as it is",) if edited else ()
+    notes: tuple[str, ...] = (f"{path} was edited by hand; it is used as it is",) if edited else ()
     if not edited and (existing is None or printed_from(existing) != digest_of(project)):
         # The real card is asked, except for the host's memory that the manifest fixes.
         card = choose_gpu(project, gpu or (None if project.manifest.gpu.device == "none" else LIVE))
         card = apart_from(client, own_name(project, environ), card)
         printed = rendered_from(project, planned_for(project, card))
     context, operations = up.decide(project.folder, client, environ, printed=printed, prune=prune)
+    notes += unbilled(not_as_billed(project.folder, environ, printed.compose if printed else None))
     return ApplyPlan(project, context, operations, printed, notes, gpu)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -63,7 +63,8 @@ class ServiceReport(ContainerSummary):
 @dataclass(frozen=True)
 class Status:
     """A project at one moment. `memory` names what the workers share (a card's name, or host memory), with its `total`
-    and `free` bytes; `routed` maps names to what the router says of them, None when it does not answer."""
+    and `free` bytes; `routed` maps names to what the router says of them, None when it does not answer;
+    `not_as_billed` are the keys of planned workers that another compose file changes."""
 
     project: str
     now: datetime
@@ -73,6 +74,7 @@ class Status:
     memory: str = ""
     total: int | None = None
     free: int | None = None
+    not_as_billed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -104,6 +106,7 @@ def as_json(status: Status) -> dict[str, Any]:
         "routed": dict(status.routed) if status.routed is not None else None,
         "memory": {"of": status.memory, "total_bytes": status.total, "free_bytes": status.free},
         "services": [_service(each) for each in status.services],
+        "not_as_billed": {name: list(keys) for name, keys in status.not_as_billed.items()},
     }
 
 

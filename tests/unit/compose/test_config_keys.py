@@ -11,43 +11,20 @@ from kit.compose.config_settings import SETTINGS
 
 # `up` refused these when it began to read files by Docker Compose.
 AT_FIRST = {
-    "models",
-    "networks.*.ipam.config",
-    "networks.*.ipam.driver",
-    "networks.*.ipam.options",
-    "services.*.build",
-    "services.*.configs",
-    "services.*.credential_spec",
-    "services.*.external_links",
-    "services.*.links",
-    "services.*.mac_address",
-    "services.*.models",
-    "services.*.networks.*.driver_opts",
-    "services.*.platform",
-    "services.*.post_start",
-    "services.*.pre_stop",
-    "services.*.provider",
-    "services.*.secrets",
-    "services.*.use_api_socket",
-    "services.*.volumes.*.bind.selinux",
-    "services.*.volumes.*.volume.subpath",
-    "services.*.volumes_from",
-}
+    "models", "networks.*.enable_ipv4", "networks.*.ipam.config", "networks.*.ipam.driver",
+    "networks.*.ipam.options", "services.*.build", "services.*.configs", "services.*.credential_spec",
+    "services.*.deploy.resources.reservations.devices.*.options", "services.*.external_links", "services.*.gpus",
+    "services.*.links", "services.*.mac_address", "services.*.models", "services.*.networks.*.driver_opts",
+    "services.*.networks.*.gw_priority", "services.*.platform", "services.*.post_start", "services.*.pre_stop",
+    "services.*.provider", "services.*.secrets", "services.*.use_api_socket", "services.*.volumes.*.bind.recursive",
+    "services.*.volumes.*.bind.selinux", "services.*.volumes.*.volume.subpath", "services.*.volumes_from",
+}  # fmt: skip
 VALUES_AT_FIRST = {
-    "networks.*.driver",
-    "services.*.deploy.replicas",
-    "services.*.ipc",
-    "services.*.network_mode",
-    "services.*.pid",
-    "services.*.ports.*.published",
-    "services.*.pull_policy",
-    "services.*.scale",
-    "services.*.security_opt.*",
-    "services.*.volumes.*",
-    "services.*.volumes.*.source",
-    "services.*.volumes.*.type",
-    "volumes.*.driver",
-}
+    "networks.*.driver", "networks.*.name", "services.*.deploy.replicas", "services.*.ipc",
+    "services.*.network_mode", "services.*.pid", "services.*.ports.*.published", "services.*.pull_policy",
+    "services.*.scale", "services.*.security_opt.*", "services.*.volumes.*", "services.*.volumes.*.source",
+    "services.*.volumes.*.type", "volumes.*.driver",
+}  # fmt: skip
 
 
 def said(service: dict[str, Any], **more: Any) -> list[str]:
