@@ -37,10 +37,10 @@ def parse(printed: str) -> Config:
 def project(config: Config, file: Path, files: Sequence[Path] = ()) -> ProjectSpec:
     """The project of `file`, resolved from `files`. Raises TargetError with the path of every key that is not
     translated."""
-    problems = refusals(config)
-    if problems:
-        raise TargetError(problems)
     try:
+        problems = refusals(config)
+        if problems:
+            raise TargetError(problems)
         return _project(config, file, tuple(files) or (file,))
     except ODD:
         raise TargetError(odd("the project")) from None

@@ -64,8 +64,8 @@ def as_resolved(text: str, folder: Path, variables: Variables) -> dict[str, Any]
     name = found["name"]
     for kind in ("networks", "volumes"):
         found[kind] = {key: {"name": f"{name}_{key}", **(one or {})} for key, one in found.get(kind, {}).items()}
+    lengthen(found)
     for service in found["services"].values():
-        _lengthen(service)
         if "networks" not in service and "network_mode" not in service:
             service["networks"] = {"default": None}
             found["networks"] = {"default": {"name": f"{name}_default"}, **found["networks"]}
@@ -75,12 +75,13 @@ def as_resolved(text: str, folder: Path, variables: Variables) -> dict[str, Any]
     return found
 
 
-def _lengthen(service: dict[str, Any]) -> None:
-    """The short notations that the kit prints, as the long ones."""
-    if isinstance(service.get("networks"), list):
-        service["networks"] = dict.fromkeys(service["networks"])
-    service["volumes"] = [_mount(one) if isinstance(one, str) else one for one in service.get("volumes", ())]
-    service["ports"] = [_port(one) if isinstance(one, str) else one for one in service.get("ports", ())]
+def lengthen(document: dict[str, Any]) -> None:
+    """Write the short notations that the kit prints as the long ones."""
+    for service in document["services"].values():
+        if isinstance(service.get("networks"), list):
+            service["networks"] = dict.fromkeys(service["networks"])
+        service["volumes"] = [_mount(one) if isinstance(one, str) else one for one in service.get("volumes", ())]
+        service["ports"] = [_port(one) if isinstance(one, str) else one for one in service.get("ports", ())]
 
 
 def _mount(short: str) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import re
 import signal
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,7 +26,7 @@ from kit.errors import KitError, Problem
 from kit.manifest.yaml_document import load_bytes
 from kit.output.console import Output
 from kit.stack.render import is_ours
-from tests.support.composefiles import printed
+from tests.support.composefiles import lengthen, printed
 from tests.support.manifests import parse
 from tests.support.paths import ROOT
 
@@ -146,6 +146,8 @@ def compose_is_read_or_refused(data: bytes) -> bool:
             found = yaml.safe_load(text)
         except (yaml.YAMLError, ValueError, RecursionError):
             return False
+        with suppress(AttributeError, KeyError, TypeError, ValueError):
+            lengthen(found)
         try:
             made = config.project(found, file)
         except KitError as error:
