@@ -31,7 +31,8 @@ class Gpu:
     """A card (kind cuda) or the host's own memory (kind host, when the manifest says `gpu.device: none`).
 
     `assumed` names what was not measured, as the bill shows it; `origin` says where the rest comes from; `limit_bytes`
-    is gpu.memory on a card that is larger: the rest is left alone."""
+    is gpu.memory on a card that is larger: the rest is left alone; `wddm` says that Windows manages the card's memory
+    (WSL2, Docker Desktop), which spills to the host's instead of failing."""
 
     name: str
     total_bytes: Annotated[int, Field(gt=0)]
@@ -45,6 +46,7 @@ class Gpu:
     kind: Literal["cuda", "host"] = "cuda"
     origin: str = ""
     limit_bytes: int | None = None
+    wddm: bool = False
 
 
 # A gpu.json written by hand may leave out what is free.
@@ -78,8 +80,8 @@ def host(total: int, available: int, origin: str) -> Gpu:
 
 def to_json(gpu: Gpu) -> dict[str, Any]:
     """What is recorded of a card: all but what was assumed and what the manifest says."""
-    data = asdict(gpu)
-    return {name: value for name, value in data.items() if name not in ("assumed", "kind", "origin", "limit_bytes")}
+    left_out = ("assumed", "kind", "origin", "limit_bytes", *(() if gpu.wddm else ("wddm",)))
+    return {name: value for name, value in asdict(gpu).items() if name not in left_out}
 
 
 def record(gpu: Gpu) -> str:
@@ -95,8 +97,17 @@ def from_json(text: str, file: str) -> Gpu:
     return replace(gpu, assumed=assumed, origin=f"recorded in {file}")
 
 
-def ask_driver(device: str, nvml: Any = None) -> Gpu:
+def on_windows(system: str = "", release: str = "") -> bool:
+    """Whether this is WSL2, or Windows itself; `system` and `release` are uname's, by default this machine's."""
+    import platform
+
+    kernel = (release or platform.release()).lower()
+    return (system or platform.system()) == "Windows" or "microsoft" in kernel
+
+
+def ask_driver(device: str, nvml: Any = None, windows: bool | None = None) -> Gpu:
     """The card `device` (index or UUID) as NVML shows it now. `nvml` is the pynvml module; given, it is used as it is.
+    `windows`: None asks this machine.
 
     Raises GpuError: no driver, no such card, no NVML."""
     if nvml is None:
@@ -107,7 +118,7 @@ def ask_driver(device: str, nvml: Any = None) -> Gpu:
         needed = "plan for a card with --gpu 16GiB or a recorded gpu.json, or serve on the CPU with gpu.device: none"
         raise GpuError(Problem(f"no NVIDIA driver on this machine ({error})", needed)) from None
     try:
-        return _ask(device, nvml)
+        return replace(_ask(device, nvml), wddm=on_windows() if windows is None else windows)
     except nvml.NVMLError as error:
         what = f"the driver refused to describe card '{device}' ({error})"
         raise GpuError(Problem(what, "`nvidia-smi -L` lists the cards")) from None

@@ -107,7 +107,8 @@ def place(machine: Machine, wants: Requirements) -> Iterator[Finding]:
     if "microsoft" in machine.host.kernel.lower():
         what = (
             "WSL2: the driver hides what each process holds, so footprints are not compared; pinned memory is missing, "
-            "so vLLM keeps more on the card; memory is limited by .wslconfig"
+            "so vLLM keeps more on the card; beyond the card's memory programs do not fail but spill to the host's, "
+            "many times slower; the host's memory is limited by .wslconfig"
         )
         yield Finding("machine", "warn", what, "write a larger `gpu: {reserve: ...}`; see .wslconfig for memory=")
     if machine.host.containered:

@@ -14,6 +14,7 @@ What is shared by all models, since one process serves them: the image, how many
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from kit.engines.download import environment, mount_of
 from kit.errors import KeyPath
@@ -42,7 +43,7 @@ FOLDER = "ollama"
 CONTEXT = 4096  # Ollama's own default
 STORE = Mount("volume", "ollama", "/root/.ollama")
 
-_WHY = "memory: in the manifest; Ollama divides it by its own rules (weights, context x requests), not measured here"
+PARALLEL = 1  # requests at once, when the manifest does not say: Ollama's own default
 _SHARED = ("image", "requests", "env")
 # argv: name, source, ... ; a source "" is a file or folder that the Modelfile names.
 _PULL = """\
@@ -73,14 +74,20 @@ def refused(models: Sequence[tuple[int, Model]]) -> Iterator[tuple[KeyPath, Refu
             needed = "needed: NAME:TAG of Ollama's library, hf.co/OWNER/NAME:QUANTISATION, or a .gguf file or folder"
             yield ("models", index, "source"), Refused(f"'{model.source}' is no source of Ollama", needed)
         for word in _SHARED:
-            if getattr(model, word) != getattr(models[0][1], word):
+            if _shared(model, word) != _shared(models[0][1], word):
                 what = f"'{model.name}' and '{models[0][1].name}' are served by one Ollama, with one `{word}`"
                 yield ("models", index, word), Refused(what, "needed: the same for all models of engine: ollama")
 
 
 def price(request: WorkerRequest) -> tuple[Candidate, ...]:
-    """The footprint that the manifest fixes."""
-    return fixed(request, _context(request.model), _WHY)
+    """The footprint that the manifest fixes. Ollama takes KV cache for every request of full context at its start."""
+    context, parallel = _context(request.model), _parallel(request.model)
+    why = (
+        f"memory: in the manifest; must hold the weights and a KV cache of {context * parallel:,} tokens "
+        f"({context:,} of context x {parallel} requests at once), not measured here"
+    )
+    model = request.model.model_copy(update={"requests": parallel})
+    return fixed(replace(request, model=model), context, why)
 
 
 def service(share: Share, plan: Plan) -> Service:
@@ -173,11 +180,21 @@ def _environment(models: Sequence[Model], plan: Plan) -> tuple[tuple[str, Value]
         "OLLAMA_HOST": f"0.0.0.0:{PORT}",
         "OLLAMA_KEEP_ALIVE": "-1",
         "OLLAMA_MAX_LOADED_MODELS": str(len(models)),
-        "OLLAMA_NUM_PARALLEL": str(models[0].requests),
+        "OLLAMA_NUM_PARALLEL": str(_parallel(models[0])),
         # Two servers use the volume while one pulls: neither may prune what it does not know.
         "OLLAMA_NOPRUNE": "1",
     }
     return tuple((ours | environment(models[0])).items())
+
+
+def _parallel(model: Model) -> int:
+    """How many requests at once: what the manifest says, else Ollama's default."""
+    said = model.requests if "requests" in model.model_fields_set else PARALLEL
+    return PARALLEL if said == "auto" else said
+
+
+def _shared(model: Model, key: str) -> object:
+    return _parallel(model) if key == "requests" else getattr(model, key)
 
 
 def _context(model: Model) -> int:

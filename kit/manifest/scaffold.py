@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from kit.errors import printable
 from kit.gpu import Gpu
 from kit.manifest.model import schema
-from kit.units import GIB
+from kit.units import GIB, MIB
 
 # Written beside the manifest, so that editors complete and check it without network, for this very version.
 SCHEMA_FILE = ".monogpu.schema.json"
@@ -79,7 +79,9 @@ gpu:{card}
 
 
 def _size(count: int) -> str:
-    return f"{count // GIB}GiB" if count % GIB == 0 else str(count)
+    if count % GIB == 0:
+        return f"{count // GIB}GiB"
+    return f"{count // MIB}MiB" if count % MIB == 0 else str(count)
 
 
 def _model(pick: Pick) -> str:

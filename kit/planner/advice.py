@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 from kit.engines import ENGINES, pooling
 from kit.errors import DoesNotFit, KeyPath, Problem, dotted
 from kit.memory.bill import Plan
+from kit.memory.candidates import Worker
 from kit.planner import adapter_compat, alternatives
 from kit.planner.plan import NoRoom, Solution, plan, reserved_for, solve
 from kit.planner.workers import PlanInput
@@ -78,16 +79,41 @@ def _tight(solution: Solution, number: int) -> Problem:
 
 
 def _missing(inputs: PlanInput, solution: Solution) -> Problem:
+    fixed = [worker for worker in solution.workers if worker.model.memory != "auto"]
+    if len(fixed) == len(solution.workers):
+        return _fixed_too_large(inputs, solution)
     both = zip(solution.workers, solution.candidates, strict=True)
     worker, candidate = max(both, key=lambda pair: (pair[1].need, pair[0].service))
     key = "context" if worker.model.context != "auto" and candidate.kv.tensors else "source"
     together = "" if len(solution.workers) == 1 else f", all {len(solution.workers)} workers together"
+    said = f" ({gib(_fixed(fixed))} of it by `memory` of {_names(fixed)})" if fixed else ""
     return Problem(
         f"'{worker.service}' needs {size(solution.missing)} more than the card has{together}",
-        f"the least that serves one request at a time is {gib(solution.usable + solution.missing)}, "
+        f"the least that serves one request at a time is {gib(solution.usable + solution.missing)}{said}, "
         f"usable are {gib(solution.usable)} of {inputs.gpu.name}",
         path=("models", worker.index, key),
     )
+
+
+def _fixed_too_large(inputs: PlanInput, solution: Solution) -> Problem:
+    """The manifest fixes every footprint: that they do not fit says nothing of what the models need."""
+    largest = max(solution.workers, key=lambda worker: (int(worker.model.memory), worker.service))
+    several = len(solution.workers) > 1
+    return Problem(
+        f"`memory` of {_names(solution.workers)} is {size(solution.missing)} more than the card has"
+        + (", added up" if several else ""),
+        f"{'they add' if several else 'it comes'} to {gib(_fixed(solution.workers))}, "
+        f"usable are {gib(solution.usable)} of {inputs.gpu.name}",
+        path=("models", largest.index, "memory"),
+    )
+
+
+def _fixed(workers: Iterable[Worker]) -> int:
+    return sum(int(worker.model.memory) for worker in workers)
+
+
+def _names(workers: Iterable[Worker]) -> str:
+    return " and ".join(f"'{worker.service}'" for worker in workers)
 
 
 def _bill(inputs: PlanInput, solution: Solution) -> str:
@@ -97,7 +123,10 @@ def _bill(inputs: PlanInput, solution: Solution) -> str:
     rows += [(line.label, -line.bytes, line.why) for line in reserved_for(inputs)]
     for worker, candidate in zip(solution.workers, solution.candidates, strict=True):
         kv, setting = candidate.kv, candidate.setting
-        rows.append((worker.service, candidate.need, f"{setting.measured}"))
+        if worker.model.memory == "auto":
+            rows.append((worker.service, candidate.need, f"{setting.measured}"))
+        else:
+            rows.append((worker.service, worker.model.memory, f"memory: in the manifest; {setting.measured}"))
         rows += [(f"  {line.label}", line.bytes, line.why) for line in candidate.lines if line.bytes]
         if least := kv.driver_bytes(kv.bytes_for(1)):
             rows.append(("  kv cache, one request", least, f"{setting.context:,} tokens x {kv.token_bytes:,} B"))

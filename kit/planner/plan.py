@@ -22,6 +22,16 @@ from kit.memory.bill import Line, Plan, Share, bytes_of, reserved
 from kit.memory.candidates import Candidate, Worker, degraded, steps
 from kit.planner.adapter_compat import misfits, pairs
 from kit.planner.workers import PlanInput, workers_of
+from kit.units import GIB
+
+# Under Windows nothing fails at the card's end: what is over goes to the host's memory. Windows itself was reported to
+# use 2 to 3 GB of the card, which its driver names for no process; WSL2 1.7 of 31.8 GiB before any program.
+WINDOWS_OWN, WINDOWS_MARGIN = 3 * GIB, GIB
+SPILLS = (
+    "Windows manages this card's memory (WSL2): beyond it, programs do not fail but spill to the host's memory without "
+    "a message, many times slower; so more is kept free. In NVIDIA's control panel, 'CUDA - Sysmem Fallback Policy: "
+    "Prefer No Sysmem Fallback' may help"
+)
 
 
 @dataclass(frozen=True)
@@ -73,7 +83,11 @@ def plan(inputs: PlanInput) -> Plan:
         what = f"{names} cannot start beside others: it keeps no KV cache, so vLLM measures the card while it starts"
         raise ManifestError(Problem(what, "needed: start: sequential", path=("start",)))
     notes = ((model.name, ENGINES[model.engine].NOTE) for model in inputs.manifest.models)
-    said = (*inputs.gpu.assumed, *(f"{name}: {note}" for name, note in notes if note))
+    said = (
+        *inputs.gpu.assumed,
+        *((SPILLS,) if inputs.gpu.wddm else ()),
+        *(f"{name}: {note}" for name, note in notes if note),
+    )
     return Plan(inputs.manifest, inputs.gpu, reserved_for(inputs), solution.usable, shares, said)
 
 
@@ -104,7 +118,19 @@ def solve(inputs: PlanInput) -> Solution:
 
 def reserved_for(inputs: PlanInput) -> tuple[Line, ...]:
     """What of the card is not the workers'."""
-    return reserved(inputs.gpu, inputs.manifest.gpu.reserve, inputs.manifest.gpu.mps)
+    lines = reserved(inputs.gpu, inputs.manifest.gpu.reserve, inputs.manifest.gpu.mps)
+    return tuple(_under_windows(inputs.gpu, line) for line in lines) if inputs.gpu.wddm else lines
+
+
+def _under_windows(gpu: Gpu, line: Line) -> Line:
+    """A larger margin; what gpu.reserve says stays as it is."""
+    if line.kind != "margin":
+        return line
+    if gpu.free_bytes < gpu.total_bytes:
+        return Line(
+            "margin", max(line.bytes, WINDOWS_MARGIN), "kept free: Windows' windows grow, and nothing fails then"
+        )
+    return Line("margin", max(line.bytes, WINDOWS_OWN), "kept free: what Windows itself uses, 2 to 3 GB by reports")
 
 
 def _price(worker: Worker, candidate: int) -> int:

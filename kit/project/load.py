@@ -7,12 +7,12 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from kit import gpu as cards
+from kit import cards
 from kit.engines import ENGINES, image_of
 from kit.errors import KeyPath, KitError, ManifestError, Mark, TargetError
 from kit.facts.facts import AdapterFacts, Facts
 from kit.files import read_text
-from kit.gpu import Gpu, ask_host
+from kit.gpu import Gpu, GpuError, ask_driver, ask_host, from_json, from_size, host, on_windows
 from kit.manifest.model import (
     Manifest,
 )
@@ -66,13 +66,13 @@ def choose_gpu(project: Project, asked: str | None) -> Gpu:
     if request.device == "none":
         return _host(project, asked)
     if is_live(project, asked):
-        return replace(cards.ask_driver(request.device), limit_bytes=request.memory)
+        return replace(ask_driver(request.device), limit_bytes=request.memory)
     if asked:
         return given_gpu(asked)
     if request.memory is not None:
-        return cards.from_size(f"{request.memory}", "gpu.memory")
+        return replace(cards.of_size(f"{request.memory}", "gpu.memory"), wddm=on_windows())
     recorded = project.folder / "gpu.json"
-    return cards.from_json(recorded.read_text(encoding="utf-8"), "gpu.json")
+    return from_json(recorded.read_text(encoding="utf-8"), "gpu.json")
 
 
 def is_live(project: Project, asked: str | None) -> bool:
@@ -84,23 +84,24 @@ def is_live(project: Project, asked: str | None) -> bool:
 
 
 def given_gpu(asked: str) -> Gpu:
-    """The card that `asked` is: a recorded gpu.json, or a size. Raises GpuError."""
+    """The card that `asked` is: a recorded gpu.json, a name, or a size. Raises GpuError."""
     path = Path(asked)
     if asked.endswith(".json") or path.exists():
         try:
-            return cards.from_json(path.read_text(encoding="utf-8"), path.name)
+            return from_json(path.read_text(encoding="utf-8"), path.name)
         except OSError as error:
             what = f"{asked} cannot be read: {error.strerror}"
-            raise cards.GpuError(f"{what}; `monogpu-kit gpu -o gpu.json` records a card") from None
-    return cards.from_size(asked, "given as a size")
+            raise GpuError(f"{what}; `monogpu-kit gpu -o gpu.json` records a card") from None
+    return replace(cards.named(asked) or cards.of_size(asked), wddm=on_windows())
 
 
 def _host(project: Project, asked: str | None) -> Gpu:
     """The host's memory: as much as gpu.memory or --gpu allows, else what is free now."""
     limit = project.manifest.gpu.memory
     if asked and asked != LIVE:
-        return replace(given_gpu(asked), name="host memory", kind="host", assumed=())
-    return ask_host() if is_live(project, asked) or limit is None else cards.host(limit, limit, "gpu.memory")
+        given = given_gpu(asked) if asked.endswith(".json") else from_size(asked)
+        return replace(given, name="host memory", kind="host", assumed=())
+    return ask_host() if is_live(project, asked) or limit is None else host(limit, limit, "gpu.memory")
 
 
 def card_for_plan(project: Project, asked: str | None, environ: Mapping[str, str]) -> Gpu:

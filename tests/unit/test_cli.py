@@ -177,9 +177,28 @@ def test_check_as_json_is_the_manifest_with_its_defaults() -> None:
 
 
 def test_a_size_is_a_card(trio: Path) -> None:
-    plan = kit("plan", "--gpu", "24GiB", "--json", at=trio).good().json
-    assert plan["gpu"]["total_bytes"] == 24 * 1024**3
+    plan = kit("plan", "--gpu", "23.5GiB", "--json", at=trio).good().json
+    assert plan["gpu"]["total_bytes"] == int(23.5 * 1024**3)
     assert "consumer card" in " ".join(plan["notes"])
+
+
+def test_a_size_that_cards_are_sold_with_leaves_programs_less(trio: Path) -> None:
+    plan = kit("plan", "--gpu", "16GiB", "--json", at=trio).good().json
+    assert plan["gpu"]["total_bytes"] == (16 * 1024 - 560) * 1024**2
+    assert "15.45 GiB of 16 GiB are for programs" in " ".join(plan["notes"])
+
+
+def test_a_card_has_a_name(trio: Path) -> None:
+    said = kit("plan", "--gpu", "rtx-5080", "--json", at=trio).good().json
+    assert (said["fits"], said["gpu"]["name"], said["gpu"]["compute_capability"]) == (
+        True,
+        "NVIDIA GeForce RTX 5080",
+        "12.0",
+    )
+    assert said["gpu"]["total_bytes"] == 15841 * 1024**2
+    assert sum(share["total_bytes"] for share in said["shares"]) <= said["usable_bytes"]
+    wrong = kit("plan", "--gpu", "RTX 4009", at=trio)
+    assert wrong.code == 4 and "did you mean 'RTX 4090'" in wrong.err
 
 
 def test_more_memory_is_more_kv_cache(trio: Path) -> None:
@@ -192,16 +211,16 @@ def test_more_memory_is_more_kv_cache(trio: Path) -> None:
 
 def test_what_does_not_fit_shows_the_bill_and_advice_that_fits_when_followed(trio: Path) -> None:
     write(trio, CHAT.replace("8k", "32k") + "    graphs: full\n    requests: 32\n")
-    said = kit("plan", "--gpu", "4GiB", at=trio)
+    said = kit("plan", "--gpu", "4095MiB", at=trio)
     assert (said.code, said.out) == (3, "")
     assert re.match(r"monogpu\.yaml:5:14: models\[0\]\.context: 'chat' needs .* more than the card has", said.err)
     assert "context: 32k\n" in said.err and "weights" in said.err
     advised = re.search(r"- models\[0\]\.context: (\d+) \('chat'\)", said.err)
     assert advised, said.err
     write(trio, CHAT.replace("8k", advised[1]) + "    graphs: full\n    requests: 32\n")
-    kit("plan", "--gpu", "4GiB", at=trio).good()
+    kit("plan", "--gpu", "4095MiB", at=trio).good()
     write(trio, CHAT.replace("8k", str(int(advised[1]) + 256)) + "    graphs: full\n    requests: 32\n")
-    assert kit("plan", "--gpu", "4GiB", at=trio).code == 3
+    assert kit("plan", "--gpu", "4095MiB", at=trio).code == 3
 
 
 def test_what_does_not_fit_has_the_same_shape_as_json(trio: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kit.gpu import GpuError, Process, ask_driver, compute_mode, from_json, from_size, record
+from kit.gpu import GpuError, Process, ask_driver, compute_mode, from_json, from_size, on_windows, record
 from kit.units import GIB
 
 
@@ -114,3 +114,23 @@ def test_a_card_recorded_by_hand_may_be_short() -> None:
     assert from_json('{"name": "x", "total_bytes": 7}', "gpu.json").assumed
     with pytest.raises(GpuError, match=r"gpu\.json:1:2: version: its version is 2"):
         from_json('{"version": 2}', "gpu.json")
+
+
+@pytest.mark.parametrize(
+    ("system", "release", "windows"),
+    [
+        ("Linux", "6.8.0-51-generic", False),
+        ("Linux", "5.15.153.1-microsoft-standard-WSL2", True),
+        ("Windows", "11", True),
+        ("Darwin", "24.1.0", False),
+    ],
+)
+def test_where_windows_manages_the_card_is_known(system: str, release: str, windows: bool) -> None:
+    assert on_windows(system, release) == windows
+
+
+def test_a_card_under_windows_is_recorded_as_one() -> None:
+    card = ask_driver("0", nvml(), windows=True)
+    assert card.wddm
+    assert from_json(record(card), "gpu.json").wddm
+    assert "wddm" not in record(ask_driver("0", nvml(), windows=False))

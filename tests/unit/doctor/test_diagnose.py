@@ -278,7 +278,8 @@ SPOILED: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
         {},
         "warn machine: WSL2: the driver hides what each process holds, so footprints are not compared; pinned "
         "memory is "
-        "missing, so vLLM keeps more on the card; memory is limited by .wslconfig -> write a larger `gpu: {reserve: "
+        "missing, so vLLM keeps more on the card; beyond the card's memory programs do not fail but spill to the "
+        "host's, many times slower; the host's memory is limited by .wslconfig -> write a larger `gpu: {reserve: "
         "...}`; see .wslconfig for memory=",
     ),
     "a kit in a container": (

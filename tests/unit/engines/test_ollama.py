@@ -5,8 +5,10 @@ from typing import Any
 import pytest
 
 from kit.assemble import assemble
+from kit.engines import ollama
 from kit.errors import ManifestError
 from kit.manifest.yaml_document import load
+from kit.memory.candidates import WorkerRequest
 from kit.stack.labels import probes_of
 from kit.stack.model import (
     Probe,
@@ -123,3 +125,26 @@ def test_models_that_disagree_about_what_they_share_are_refused() -> None:
     with pytest.raises(ManifestError) as raised:
         parse(load(f"{head}  - {{name: b, source: b, engine: ollama, memory: 1GiB, requests: 8}}\n", "monogpu.yaml"))
     assert "models[1].requests: 'b' and 'a' are served by one Ollama, with one `requests`" in str(raised.value)
+
+
+def test_without_requests_ollama_s_own_default_counts() -> None:
+    """It takes KV cache for every request at its start: 32 would be 32 contexts."""
+    plain = model("chat", "qwen2.5:0.5b", engine="ollama", context=8192, memory=2**30)
+    assert dict(service(stack(plain), "ollama").environment)["OLLAMA_NUM_PARALLEL"] == "1"
+    (candidate,) = ollama.price(WorkerRequest(plain, None, HOST))
+    assert candidate.setting.requests == 1
+    assert "8,192 tokens (8,192 of context x 1 requests at once)" in candidate.lines[0].why
+
+
+def test_it_is_charged_context_times_requests() -> None:
+    (candidate,) = ollama.price(WorkerRequest(CHAT, None, HOST))
+    assert candidate.setting.requests == 4
+    assert "32,768 tokens (8,192 of context x 4 requests at once)" in candidate.lines[0].why
+
+
+def test_models_that_say_the_default_and_that_say_nothing_agree() -> None:
+    head = "models:\n  - {name: a, source: a, engine: ollama, memory: 1GiB}\n"
+    parse(load(f"{head}  - {{name: b, source: b, engine: ollama, memory: 1GiB, requests: 1}}\n", "monogpu.yaml"))
+    with pytest.raises(ManifestError) as raised:
+        parse(load(f"{head}  - {{name: b, source: b, engine: ollama, memory: 1GiB, requests: 2}}\n", "monogpu.yaml"))
+    assert "with one `requests`" in str(raised.value)

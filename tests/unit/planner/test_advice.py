@@ -12,6 +12,7 @@ from kit.errors import DoesNotFit
 from kit.gpu import Gpu
 from kit.planner.advice import advice, edited, plan_or_advise
 from kit.planner.plan import NoRoom, plan, solve
+from kit.units import GIB
 from tests.support.planning import CHAT, LLAMA, SMALL, TINY, ask, cards, model, models
 
 
@@ -79,3 +80,27 @@ def test_a_model_that_no_edit_saves_names_the_card_it_needs() -> None:
 def test_leaving_the_smallest_sufficient_model_out_is_offered() -> None:
     error = refused(model("a", CHAT, context=512), model("b", SMALL, context=512), gpu="4.8GiB")
     assert "without 'b'" in error.evidence
+
+
+def test_footprints_that_the_manifest_fixes_are_not_called_the_least_that_serves() -> None:
+    """What the models need is another matter: both would fit with memory: auto."""
+    error = refused(model("a", SMALL, memory=6 * GIB), model("b", TINY, memory=5 * GIB), gpu="8.5GiB")
+    (problem,) = error.problems
+    assert problem.path == ("models", 0, "memory")
+    assert "`memory` of 'a' and 'b' is 2.62 GiB more than the card has, added up" in problem.what
+    assert "they add to 11.00 GiB, usable are 8.38 GiB" in problem.needed
+    assert "the least that serves" not in str(error)
+    assert "memory: in the manifest" in error.evidence
+    assert "models[0].memory: auto ('a') and models[1].memory: auto ('b')" in error.evidence
+
+
+def test_one_fixed_footprint_that_is_larger_than_the_card_is_said_to_be() -> None:
+    (problem,) = refused(model("a", SMALL, memory=9 * GIB), gpu="8.5GiB").problems
+    assert "`memory` of 'a' is 640.0 MiB more than the card has" in problem.what
+    assert "it comes to 9.00 GiB" in problem.needed
+
+
+def test_a_fixed_footprint_beside_others_is_named_in_what_is_needed() -> None:
+    (problem,) = refused(model("a", SMALL, memory=7 * GIB), model("b", CHAT, context=4096), gpu="8.5GiB").problems
+    assert "the least that serves one request at a time is" in problem.needed
+    assert "(7.00 GiB of it by `memory` of 'a')" in problem.needed

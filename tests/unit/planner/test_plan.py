@@ -239,3 +239,27 @@ def test_an_8b_alone_fits_24_gb() -> None:
     (share,) = plan(ask(model("big", LLAMA, context=16384), gpu="23.5GiB")).shares
     assert share.graphs == "full"
     assert share.kv_tokens > 30_000
+
+
+def test_under_windows_more_is_kept_free_and_the_plan_says_that_memory_spills() -> None:
+    linux = Gpu("RTX 4090", 24 * GIB, 24 * GIB, compute_capability="8.9")
+    unseen = plan(ask(*trio(), gpu=replace(linux, wddm=True)))
+    live = plan(ask(*trio(), gpu=replace(linux, free_bytes=22 * GIB, wddm=True)))
+    margins = [sum(line.bytes for line in made.reserved if line.kind == "margin") for made in (unseen, live)]
+    assert margins == [3 * GIB, GIB]
+    assert all(any("spill to the host's memory" in note for note in made.notes) for made in (unseen, live))
+    plain = plan(ask(*trio(), gpu=linux))
+    assert [line.bytes for line in plain.reserved if line.kind == "margin"] == [128 * MIB]
+    assert not any("spill" in note for note in plain.notes)
+
+
+def test_a_reserve_that_the_manifest_names_is_kept_under_windows_too() -> None:
+    card = Gpu("RTX 4090", 24 * GIB, 24 * GIB, wddm=True)
+    made = plan(_with_reserve(card, 4 * GIB))
+    assert [(line.kind, line.bytes) for line in made.reserved] == [("reserve", 4 * GIB)]
+
+
+def _with_reserve(card: Gpu, reserve: int) -> PlanInput:
+    asked = ask(*trio(), gpu=card)
+    gpu = asked.manifest.gpu.model_copy(update={"reserve": reserve})
+    return replace(asked, manifest=asked.manifest.model_copy(update={"gpu": gpu}))
