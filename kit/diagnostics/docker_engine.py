@@ -15,7 +15,8 @@ PATTERNS: tuple[Pattern, ...] = (
     Pattern(
         r"Cannot connect to the Docker daemon|Is the docker daemon running|dial unix \S+: connect: (?:no such"
         r"|connection)"
-        r"|open //\./pipe/docker|failed to connect to the docker API",
+        r"|open //\./pipe/docker|failed to connect to the docker API"
+        r"|failed to start daemon|Error initializing network controller|ttrpc: closed",
         "Docker's daemon does not answer",
         "`sudo systemctl start docker`; Docker Desktop must be open; look at DOCKER_HOST and `docker context ls`",
     ),
@@ -66,6 +67,12 @@ PATTERNS: tuple[Pattern, ...] = (
         "run the same command again; is another `up`, `down` or a cleaner running?",
     ),
     Pattern(
+        r"is restarting, wait until|container is running: stop the container|device or resource busy",
+        "the container or its files are still in use: it restarts, or ends just now",
+        "try again in some seconds; `docker ps -a` shows its state",
+        retryable=True,
+    ),
+    Pattern(
         r"is zombie and can not be killed|did not receive an exit event|could not kill container|tried to kill "
         r"container",
         "a process in the container does not end, most often because the kernel or the driver holds it",
@@ -108,7 +115,8 @@ PATTERNS: tuple[Pattern, ...] = (
     ),
     Pattern(
         r"network \S+ not found|network \S+ declared as external, but could not be found|network with name \S+ "
-        r"already exists",
+        r"already exists"
+        r"|has incorrect label|network \S+ is ambiguous",
         "a network is not as it was expected: it was removed or made by something else",
         "`monogpu-kit down`, then `monogpu-kit up`, makes the project's networks again",
     ),

@@ -39,9 +39,16 @@ PATTERNS: tuple[Pattern, ...] = (
     Pattern(
         r"unauthorized: |no basic auth credentials|pull access denied|denied: requested access|denied: denied"
         r"|authentication required|denied: (?:permission_denied|installation not allowed|access forbidden)[^\n]*"
-        r"|error from registry: denied|insufficient_scope",
+        r"|error from registry: denied|insufficient_scope"
+        r"|not allowed to pull",
         "the registry has no such image, or it is private",
         "look at the image's name; a private one needs `docker login`",
+    ),
+    Pattern(
+        r"(?:Get|Head) .https?://[^\s]+: Forbidden|403 Forbidden",
+        "the registry, or a proxy before it, refuses this machine",
+        "look at the proxy's rules, or take the image from a mirror: `registry-mirrors` in daemon.json",
+        unless=r"huggingface|hf\.co|gated",
     ),
     Pattern(
         r"manifest unknown|manifest for \S+ not found|not found: manifest|failed to resolve reference [^\n]{0,200}: "

@@ -14,8 +14,10 @@ PATTERNS: tuple[Pattern, ...] = (
     ),
     Pattern(
         r"bind source path does not exist: (?P<path>\S+)|failed to mount local volume: mount (?P<local>[^:\s]+):\S* "
-        r"no such",
-        "there is no {path}{local} to mount",
+        r"no such"
+        r"|failed to mount local volume: mount (?P<vol>[^:\s]+):[^\n]{0,200} no such|mount "
+        r"src=(?P<src>[^,:\s]+)[^\n]{0,80}: no such file",
+        "there is no {path}{local}{vol}{src} to mount",
         "render again, or fix the path",
     ),
     Pattern(
@@ -80,7 +82,8 @@ PATTERNS: tuple[Pattern, ...] = (
     Pattern(
         r"(?:unable to apply|error setting|failed to apply) cgroup config\w*|cannot enter cgroupv2|Unit docker-\S+ "
         r"(?:not found|already exists)|unable to start unit \S*docker-|domain controllers -- it is in an invalid state"
-        r"|cgroup\S* deleted|/sys/fs/cgroup/\S+: no such file",
+        r"|cgroup\S* deleted|/sys/fs/cgroup/\S+: no such file"
+        r"|cgroup mountpoint does not exist|cannot use systemd cgroups manager",
         "Docker cannot set up the container's cgroup: systemd or the kernel is set up otherwise than Docker expects",
         "`docker info | grep -i cgroup`; restart Docker, and keep `native.cgroupdriver` as systemd has it",
     ),
@@ -89,6 +92,11 @@ PATTERNS: tuple[Pattern, ...] = (
         r"(?:limit|reservation)",
         "a limit on the container's memory or processors is none that this machine can give",
         "look at `deploy`, `mem_limit` and `cpus` in the file that was edited by hand",
+    ),
+    Pattern(
+        r"error setting rlimit",
+        "a limit of the container (ulimits) is higher than Docker itself may set",
+        "raise LimitNOFILE and LimitMEMLOCK of docker.service, or lower `default-ulimits` in daemon.json",
     ),
     Pattern(
         r"apparmor[^\n]{0,120}(?:no such file|not found|unable|failed|denied)|apparmor_parser",

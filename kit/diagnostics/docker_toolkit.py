@@ -20,7 +20,8 @@ PATTERNS: tuple[Pattern, ...] = (
     ),
     Pattern(
         r"unresolvable CDI devices (?P<device>[^\s:]+)|CDI device injection failed: (?:unknown|no such) device "
-        r"(?P<no>\S+)",
+        r"(?P<no>\S+)"
+        r"|failed to discover CDI devices|no CDI spec",
         "there is no CDI device {device}{no} here",
         f"{_CDI}, and `features: {{cdi: true}}` in daemon.json",
     ),
@@ -116,9 +117,11 @@ PATTERNS: tuple[Pattern, ...] = (
         r"nvml error: driver not loaded|load library failed: libnvidia-ml|nvidia-container-cli[^\n]{0,40}: "
         r"initialization error: (?:nvml error|cannot open shared object|load library failed|cuda error)"
         r"|failed to initialize NVML: (?:ERROR_LIBRARY_NOT_FOUND|Driver Not Loaded)|/proc/driver/nvidia[^\n]{0,80}no "
-        r"such",
+        r"such"
+        r"|failed to initialize NVML: ERROR_DRIVER_NOT_LOADED",
         "the NVIDIA driver is not loaded on the host",
         "`nvidia-smi` must work on the host first: install the driver, or reboot after an update of driver or kernel",
+        unless=r"version mismatch|unknown error",
     ),
     Pattern(
         r"nvidia-container-cli(?:\.real)?: (?P<why>[^\n]+)",

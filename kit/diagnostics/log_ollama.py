@@ -41,6 +41,17 @@ PATTERNS: tuple[Pattern, ...] = (
         general=True,
     ),
     Pattern(
+        r"model request too large for system",
+        "the model does not fit the card and the host's memory together",
+        "take a smaller model or quantization, or a smaller `context` or `requests`",
+    ),
+    Pattern(
+        r"unable to load model: |model failed to load, this may be due to resource|ggml-cuda\S*: CUDA error",
+        "Ollama's runner could not load the model; the reason stands above this line",
+        "read further up: `monogpu-kit logs ollama --tail 1000`",
+        general=True,
+    ),
+    Pattern(
         r"Poll failed for model directory '(?P<model>[^']+)': (?P<why>[^\n]+)|failed to load '(?P<name>[^']+)' "
         r"version \d+: (?P<of>[^\n]+)",
         "Triton cannot load {model}{name}: {why}{of}",

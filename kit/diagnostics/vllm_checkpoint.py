@@ -25,8 +25,10 @@ PATTERNS: tuple[Pattern, ...] = (
         r"Unknown quantization method: (?P<method>[\w-]+)|KeyError: 'quant_method'|Unsupported quantization method:? "
         r"(?P<other>[\w-]+)"
         r"|\b(?:quant_type|bits|num_bits|weight_bits|group_size|quant_algo)\b[^\n]{0,80}(?:is|are) not supported"
-        r"|No compressed-tensors compatible scheme was found",
-        "the image does not know the quantization {method}{other} of this model (MLX, EXL3 and others are not vLLM's)",
+        r"|No compressed-tensors compatible scheme was found"
+        r"|Unsupported quantization: (?P<third>[\w-]+)",
+        "the image does not know the quantization {method}{other}{third} of this model (MLX, EXL3 and others are not "
+        "vLLM's)",
         "take another image (`image:` of the model), or the model in another quantization: AWQ, GPTQ, FP8",
     ),
     Pattern(

@@ -12,19 +12,19 @@ PATTERNS: tuple[Pattern, ...] = (
         general=True,
     ),
     Pattern(
-        r"signal: killed|[Ss]ignal 9\b|SIGKILL|exit ?code:? -9\b|exit status 137|^Killed\s*$",
+        r"signal: killed|[Ss]ignal \(?9\b|SIGKILL|exit ?code:? -9\b|exit status 137|^Killed\s*$",
         "it was killed: by the kernel when the host runs out of memory, or by `docker kill`",
         "`dmesg | tail` says which; give the host more memory, or start fewer workers",
         general=True,
     ),
     Pattern(
-        r"[Ss]egmentation fault|SIGSEGV|[Ss]ignal 11\b|exit ?code:? -11\b|exit status 139",
+        r"[Ss]egmentation fault|SIGSEGV|[Ss]ignal \(?11\b|exit ?code:? -11\b|exit status 139",
         "the program crashed (SIGSEGV)",
         "take another image, and report it to the engine's makers; `dmesg | tail` names the library",
         general=True,
     ),
     Pattern(
-        r"signal: aborted|SIGABRT|[Ss]ignal 6\b|exit ?code:? -6\b|terminate called after throwing|^Aborted",
+        r"signal: aborted|SIGABRT|[Ss]ignal \(?6\b|exit ?code:? -6\b|terminate called after throwing|^Aborted",
         "the program aborted (SIGABRT)",
         "its log says why above this line; take another image if it says nothing",
         general=True,
@@ -43,7 +43,7 @@ PATTERNS: tuple[Pattern, ...] = (
         general=True,
     ),
     Pattern(
-        r"[Ss]ignal 15\b|SIGTERM|signal: terminated|^Terminated\s*$",
+        r"[Ss]ignal \(?15\b|SIGTERM|signal: terminated|^Terminated\s*$",
         "it was asked to end (SIGTERM): by `docker stop`, `down` or an update, not by a fault of its own",
         "nothing, if you stopped it; else `docker events` names what did, and the log above says what it did until "
         "then",

@@ -32,7 +32,7 @@ PATTERNS: tuple[Pattern, ...] = (
         _UPDATE,
     ),
     Pattern(
-        r"Driver/library version mismatch|NVML/RM version mismatch|NVMLError_LibRmVersionMismatch"
+        r"[Dd]river/library version mismatch|NVML/RM version mismatch|NVMLError_LibRmVersionMismatch"
         r"|API mismatch: the client has the version",
         "the NVIDIA driver was updated, and its older kernel module is still loaded",
         "reboot this machine",
@@ -81,6 +81,11 @@ PATTERNS: tuple[Pattern, ...] = (
         "install the NVIDIA container toolkit, or write `gpu: {access: cdi}`; `monogpu-kit doctor` looks at it",
     ),
     Pattern(
+        r"CUDA driver is a stub library|libcuda\.so[^\n]{0,40}stub",
+        "the container finds a stub of libcuda in place of the driver's",
+        "take LD_LIBRARY_PATH out of `env` of the model, or an image that does not set it to a folder of stubs",
+    ),
+    Pattern(
         r"CUDA-capable device\(?s?\)? (?:is/)?are busy or unavailable|all CUDA-capable devices are busy",
         "the card accepts no further process: its compute mode is exclusive, or an NVIDIA MPS daemon runs whose folder "
         "and /dev/shm this container does not share",
@@ -104,6 +109,7 @@ PATTERNS: tuple[Pattern, ...] = (
         r"|CUDA error: (?:warp illegal|invalid program counter|hardware stack error|an exception occurred)"
         r"|NVRM: Xid \([^)]*\): (?:13|31|32|43|69)\b|CUDA error: invalid configuration argument"
         r"|CUBLAS_STATUS_(?:EXECUTION_FAILED|INTERNAL_ERROR|INVALID_VALUE|NOT_SUPPORTED)"
+        r"|GET was unable to find an engine|Xid \([^)]*\): 109\b"
         r"|CUDNN_STATUS_(?:EXECUTION_FAILED|NOT_SUPPORTED|BAD_PARAM|MAPPING_ERROR)",
         "a kernel failed: a bug of the engine or of its kernels, not of the plan",
         "take another image (`image:` of the model), or `graphs: off`; report it to the engine's makers",

@@ -81,10 +81,11 @@ PATTERNS: tuple[Pattern, ...] = (
         r"undefined symbol: |version `(?P<version>(?:GLIBC|GLIBCXX|CXXABI)\w*_[\d.]+)' not found|\.so(?:\.\d+)*: "
         r"cannot open "
         r"shared object file|cannot import name '(?P<name>\w+)' from|'_OpNamespace' '\w+' object has no attribute"
-        r"|(?:SUB|CUDNN_|CUBLAS_)\w*(?:VERSION|ARCH)_MISMATCH|numpy\.dtype size changed|compiled using NumPy 1\.x",
-        "libraries in the image do not fit together {version}{name}: something was installed over it, or a volume "
-        "hides "
-        "a part of it",
+        r"|(?:SUB|CUDNN_|CUBLAS_)\w*(?:VERSION|ARCH)_MISMATCH|numpy\.dtype size changed|compiled using NumPy 1\.x"
+        r"|The detected CUDA version \([^)]*\) mismatches|operator torchvision::\w+ does not exist|Cannot find a "
+        r"working triton installation",
+        "a library is missing in the image, or does not fit the others {version}{name}: something was installed over "
+        "it, or a volume hides a part of it",
         _IMAGE,
         unless=r"nvidia-container-cli|libcuda\.so|libnuma|libnvidia|init_cpu_memory_env",
     ),

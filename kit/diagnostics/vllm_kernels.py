@@ -30,7 +30,8 @@ PATTERNS: tuple[Pattern, ...] = (
         r"'(?P<arch>[^']+)'"
         r"|nvrtc: error: invalid value for --gpu-architecture|NVRTC_ERROR_INVALID_OPTION"
         r"|ptxas[^\n]{0,80}(?:Unsupported \.version|unsupported arch)|'(?P<other>sm_\w+)' is not a recognized "
-        r"processor",
+        r"processor"
+        r"|cannot be compiled to future architecture",
         "the compilers in the image are older than the card {gpu}{arch}{other}",
         f"{_NEWER}; where the image has a newer CUDA than Triton, `env: {{TRITON_PTXAS_PATH: "
         "/usr/local/cuda/bin/ptxas}}`",
@@ -66,7 +67,9 @@ PATTERNS: tuple[Pattern, ...] = (
     Pattern(
         r"No (?P<what>\w+ MoE|valid \w+ MoE|\w+ linear) backends? (?:supports?|found|is available)[^\n]{0,120}"
         r"|Failed to find a kernel that can implement the (?P<layer>[\w ]+?) (?:linear )?layer"
-        r"|kernel does not support current device",
+        r"|kernel does not support current device"
+        r"|Marlin (?:kernel )?(?:is not|does not) support|Expected is_sm\d+[^\n]{0,60} to be true|\w+ MoE is not "
+        r"supported on this (?:device|platform|GPU)",
         "this version has no kernel for this quantization ({what}{layer}) on this card",
         f"{_NEWER}; or the model in another quantization",
     ),
@@ -96,7 +99,8 @@ PATTERNS: tuple[Pattern, ...] = (
         r"Head size (?P<size>\d+) is not supported by (?P<by>\w+)|Cannot use FlashAttention\S* backend for head size "
         r"(?P<other>\d+)"
         r"|No valid attention backend found|[Ss]elected backend \S+ is not valid for this configuration"
-        r"|Invalid attention backend for \w+|[Uu]nknown attention backend",
+        r"|Invalid attention backend for \w+|[Uu]nknown attention backend"
+        r"|head ?dim(?:ension)?[^\n]{0,30}(?:not|at most|multiple|unsupported)|Unsupported FA version",
         "no attention backend takes this model with these settings: head size {size}{other}, KV dtype or the like",
         f"{_BACKEND}; take --kv-cache-dtype and --block-size out of `args` too, or a newer image",
     ),

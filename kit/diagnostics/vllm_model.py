@@ -49,8 +49,10 @@ PATTERNS: tuple[Pattern, ...] = (
         r"|Model architectures \[(?P<name>[^\]]+)\] are not supported|(?P<other>\w+) has no vLLM implementation"
         r"|unknown model architecture: '(?P<gguf>[^']+)'|Tokenizer class (?P<class>\w+) does not exist"
         r"|Unrecognized configuration class|requires a newer version of Ollama|No model architectures are specified"
-        r"|Transformers version \S+ is not (?:supported|compatible)",
-        "the image does not know this kind of model ({type}{name}{other}{gguf}{class}): it is older than the model",
+        r"|Transformers version \S+ is not (?:supported|compatible)"
+        r"|[Ee]ncoder-decoder[^\n]{0,30} not supported|unsupported architecture .(?P<arch>\w+)",
+        "the image does not know this kind of model ({type}{name}{other}{gguf}{class}{arch}): it is older than the "
+        "model",
         "take a newer image: `image:` of the model",
     ),
     Pattern(

@@ -11,7 +11,8 @@ PATTERNS: tuple[Pattern, ...] = (
         r"Unable to find (?:interface|address) for|no socket interface found|unsupported gloo device"
         r"|makeDevice\w*\(\)|The IPv[46] network addresses of \([^)]*\) cannot be retrieved|gai error: -\d"
         r"|Failed to (?:find|get) (?:a )?(?:network )?interface|NCCL WARN Bootstrap : no socket"
-        r"|connectFullMesh failed|gethostbyname[^\n]{0,40}fail",
+        r"|connectFullMesh failed|gethostbyname[^\n]{0,40}fail"
+        r"|network interface for Gloo",
         "the engine's processes do not find a network interface of the container to talk over",
         _ALONE,
     ),
@@ -24,9 +25,16 @@ PATTERNS: tuple[Pattern, ...] = (
         retryable=True,
     ),
     Pattern(
-        r"Duplicate GPU detected|ncclInvalidUsage",
-        "NCCL was asked to use one card twice",
+        r"Duplicate GPU detected|ncclInvalidUsage"
+        r"|divisible by tensor parallel size",
+        "the engine was asked to spread over several cards, or to use one twice",
         "take parallel sizes out of `args`; `replicas:` runs several workers on one card",
+    ),
+    Pattern(
+        r"gloo[^\n]{0,120}Connection (?:closed|reset) by peer",
+        "one of the engine's processes ended, and another notices it",
+        "the log of the one that ended says why: read further up, `monogpu-kit logs NAME --tail 1000`",
+        general=True,
     ),
     Pattern(
         r"(?:Error while creating shared memory segment|/dev/shm/nccl)[^\n]{0,200}",

@@ -49,6 +49,16 @@ PATTERNS: tuple[Pattern, ...] = (
         "send fewer, or write `args: [--limit-mm-per-prompt, '{\"{what}\": 4}']` for the model",
     ),
     Pattern(
+        r"limit_mm_per_prompt` is only supported for multimodal",
+        "`args` limit images, and the model reads text alone",
+        "take --limit-mm-per-prompt out of `args` of the model",
+    ),
+    Pattern(
+        r"jinja2\.exceptions\.\w+: (?P<why>[^\n]{1,200})|Conversation roles must alternate",
+        "the chat template does not take a request: {why}",
+        "send messages in the order that the model's card shows; or `args: [--chat-template, FILE]` with another",
+    ),
+    Pattern(
         r"is not a multimodal model|does not support (?:image|video|audio|multimodal|multi-modal) (?:input|data)s?",
         "a request holds an image or sound, and this model reads text alone",
         "take a model that sees or hears as `source`",

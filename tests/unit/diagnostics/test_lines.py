@@ -48,6 +48,8 @@ SAME_KIND = {
     "private image": ("private",),
     "registry name": ("cannot be reached",),
     "program missing": ("no program vllm",),
+    "CDI device": ("no CDI device nvidia.com/gpu=0",),
+    "nothing to mount": ("no /x/smg to mount",),
 }  # fmt: skip
 KIND_OF = {name: kind for kind, names in SAME_KIND.items() for name in names}
 
