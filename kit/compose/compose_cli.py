@@ -101,7 +101,10 @@ class ComposeSource:
     def hashes(self) -> dict[str, str]:
         """Service -> what Compose labels its container with. It hashes the resolved project: where a service has an
         `env_file`, what the files come to is another hash. Of the two forms, YAML alone can be read again."""
-        answer = self._run(["-f", "-"], ["config", "--hash", "*"], self.ask("config").out)
+        words, resolved = ["config", "--hash", "*"], self.ask("config").out
+        answer = self._run(["-f", "-"], words, resolved)
+        if answer.code and resolved:
+            answer = self._run(["-f", "-"], words, config.without_absent(resolved))
         pairs = (line.split() for line in answer.out.splitlines())
         return {pair[0]: pair[1] for pair in pairs if len(pair) == 2}
 

@@ -11,6 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from kit.compose.config_keys import USE_COMPOSE, refusals
 from kit.compose.config_service import service
 from kit.compose.spec import NetworkSpec, ProjectSpec, ServiceSpec, VolumeSpec, boot_order
@@ -32,6 +34,17 @@ def parse(printed: str) -> Config:
     """What Compose prints, in which every dollar is doubled."""
     found: Config = json.loads(printed.replace("$$", "$"))
     return found
+
+
+def without_absent(resolved: str) -> str:
+    """A resolved project as YAML, without dependencies on services whose profile is not active: with them Compose does
+    not read it again."""
+    found = yaml.safe_load(resolved)
+    services = found.get("services") or {}
+    for one in services.values():
+        kept = {name: need for name, need in (one.get("depends_on") or {}).items() if name in services}
+        one |= {"depends_on": kept} if "depends_on" in one else {}
+    return str(yaml.safe_dump(found))
 
 
 def project(config: Config, file: Path, files: Sequence[Path] = ()) -> ProjectSpec:

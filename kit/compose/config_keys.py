@@ -87,7 +87,7 @@ REFUSED: Mapping[str, str] = {
 }
 
 Check = Callable[[Any], bool]
-_WINDOWS = re.compile(r"[A-Za-z]:[\\/]|\\\\|[^/]*\\")
+_WINDOWS = re.compile(r"[A-Za-z]:/|.*\\")
 _OTHERS = re.compile(r"(service|container):")
 
 

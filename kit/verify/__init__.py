@@ -49,7 +49,7 @@ def run(
     also what only this host can tell. Raises TargetError when the file cannot be read."""
     import httpx
 
-    project = up.read(folder, environ)
+    project, notes = _promised(folder, environ, client)
     at = (url or url_of(project)).rstrip("/").removesuffix("/v1")
     probes = probes_from(project)
     timeout = httpx.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS)
@@ -58,9 +58,22 @@ def run(
         down = host_checks.down(project, probes, client) if client else {}
         checks = verify(at, probes, http, key_of(project), clock=clock, patience=patience, down=down)
         if client is None:
-            return Verification(at, checks, ("whether workers are reachable: needs Docker",))
+            return Verification(at, checks, (*notes, "whether workers are reachable: needs Docker"))
         asking = VerifyClient(http, at, key_of(project), clock, clock.now())
-        return Verification(at, (*checks, *host_checks.ports(project, probes, client, asking)))
+        return Verification(at, (*checks, *host_checks.ports(project, probes, client, asking)), notes)
+
+
+def _promised(
+    folder: Path, environ: Mapping[str, str], client: DockerClient | None
+) -> tuple[ProjectSpec, tuple[str, ...]]:
+    """What the compose file promises; where it cannot be read, what the labels of what runs do, and that it is so."""
+    try:
+        return up.read(folder, environ), ()
+    except TargetError as error:
+        if client is None:
+            raise
+        found = host_checks.running(up.project_name(folder, environ), folder / up.FILE, client)
+        return found, (f"what is no longer running: the compose file cannot be read: {error.problems[0].what}",)
 
 
 def probes_from(project: ProjectSpec) -> tuple[Probe, ...]:

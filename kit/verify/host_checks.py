@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from kit.compose import up
+from kit.compose.client import translate_errors
 from kit.compose.observed import ContainerSummary
-from kit.compose.spec import ProjectSpec
+from kit.compose.spec import MountSpec, PortSpec, ProjectSpec, ServiceSpec
 from kit.stack.labels import port_of
 from kit.stack.model import Probe
 from kit.status import collect
@@ -29,6 +31,26 @@ def down(project: ProjectSpec, probes: tuple[Probe, ...], docker: DockerClient) 
     served = {name for each in running if each.role == "worker" and each.service not in unwell for name in each.names}
     found = {probe.service for probe in probes if probe.service in unwell and probe.name not in served}
     return {service: unwell[service] + _why(project, docker, service) for service in sorted(found)}
+
+
+def running(name: str, file: Path, docker: DockerClient) -> ProjectSpec:
+    """What runs of a project, as far as it is asked and checked."""
+    found = up.status(name, docker)
+    with translate_errors(f"what runs of {name} cannot be inspected"):
+        services = tuple(_service(one, docker.api.inspect_container(one.id)) for one in found)
+    return ProjectSpec(name, file, services, (), ())
+
+
+def _service(one: ContainerSummary, attrs: Mapping[str, Any]) -> ServiceSpec:
+    return ServiceSpec(
+        one.service,
+        one.image_name,
+        one.name,
+        environment=tuple(attrs["Config"].get("Env") or ()),
+        labels=tuple((one.labels or {}).items()),
+        mounts=tuple(MountSpec(m["Type"], m.get("Source") or "", m["Destination"]) for m in attrs.get("Mounts") or ()),
+        ports=tuple(PortSpec(port.host_ip, str(port.port), 0) for port in one.ports),
+    )
 
 
 def _unwell(one: ContainerSummary) -> str:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import yaml
 
+from kit.compose import config
 from kit.compose.spec import Dependency, MountSpec, NetworkUse, PortSpec, ProjectSpec, ServiceSpec
 from kit.errors import TargetError
 from tests.support.composefiles import printed, project
@@ -249,3 +251,19 @@ services:
     assert [service.name for service in alone.services] == ["card", "small"]
     assert [need.service for need in alone.service("small").depends_on] == ["card"]
     assert [service.name for service in read(text).only(["big"]).services] == ["card", "fetch", "big"]
+
+
+def test_a_dependency_whose_profile_is_not_active_is_left_out() -> None:
+    text = "services:\n  a:\n    depends_on: {b: {required: false}, c: {required: true}}\n  c: {image: '$$x'}\n"
+    assert yaml.safe_load(config.without_absent(text)) == {
+        "services": {"a": {"depends_on": {"c": {"required": True}}}, "c": {"image": "$$x"}}
+    }
+
+
+def test_keys_that_a_bill_rests_on_are_compared_for_planned_workers_alone() -> None:
+    worker = {"image": "x", "labels": {"monogpu.role": "worker"}}
+    printed = {"services": {"chat": worker, "rank": worker, "gone": worker, "ui": {"image": "x"}}}
+    merged = {
+        "services": {"chat": worker | {"image": "y", "ports": []}, "rank": worker | {"environment": {}}, "ui": {}}
+    }
+    assert config.not_as_billed(printed, merged) == {"chat": ("image", "ports"), "gone": ("services",)}
