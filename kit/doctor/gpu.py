@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from kit.diagnostics.docker_errors import explain
 from kit.doctor.docker import version
 from kit.doctor.model import Finding, Machine, Requirements
-from kit.memory.constants import version_of
+from kit.memory.vllm_versions import version_of
 from kit.units import gib, size
 
 # CUDA of the official image: 13.0 from 0.20 on, 12 before (vllm-project/vllm#42738); a suffix -cu129 says so itself.

@@ -12,15 +12,22 @@ root (kserve/kserve#5711), and the caches that make the second start fast lie un
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from kit.engines.defaults import nothing
 from kit.engines.download import CACHE, HF_HOME, adapter_folder, download, environment, mount_of
 from kit.engines.pooling import ranks_by_vectors
-from kit.manifest.model import Adapter, Source
+from kit.errors import KeyPath
+from kit.manifest.model import Adapter, Model, Source
+from kit.manifest.validators import Refused
+from kit.memory import arguments
 from kit.memory.bill import Plan, Share
 from kit.memory.candidates import price as price
+from kit.memory.flags import read_flags, switched_off
 from kit.memory.lora import served_rank
+from kit.memory.vllm_versions import NEWEST, OLDEST, spelt, unsupported, version_of
 from kit.stack.model import WORKERS, Attachment, Health, Mount, Probe, Route, Service, Value, http_check
 from kit.units import GIB
 
@@ -31,8 +38,19 @@ METRICS = f"{PORT}/metrics"
 PRICED = True
 NOTE = ""
 USER = "65532:65532"
+_SNAPSHOT = re.compile(r"(.*models--[^/]+)/snapshots/([^/]+)/?")
 
-refused = proxies = files = nothing
+proxies = files = nothing
+
+
+def refused(models: Sequence[tuple[int, Model]]) -> Iterator[tuple[KeyPath, Refused]]:
+    """Versions that are not planned for, and arguments whose bytes are not known."""
+    for index, model in models:
+        if model.image and unsupported(model.image):
+            what = f"vLLM {spelt(version_of(model.image) or OLDEST)} is not planned for"
+            needed = f"needed: a tag from v{spelt(OLDEST)} to v{spelt(NEWEST)}"
+            yield ("models", index, "image"), Refused(what, needed)
+        yield from ((("models", index, *path), why) for path, why in arguments.refused(model))
 
 
 def service(share: Share, plan: Plan) -> Service:
@@ -116,6 +134,7 @@ def _command(share: Share, plan: Plan) -> tuple[str, ...]:
         *gate,
         *_graphs(share, cpu),
         *_lora(share),
+        *_images(share),
         "--disable-access-log-for-endpoints", "/health,/metrics",
         *share.model.args,
     )  # fmt: skip
@@ -124,7 +143,7 @@ def _command(share: Share, plan: Plan) -> tuple[str, ...]:
 def _model(share: Share) -> tuple[str, ...]:
     source = _source(share)
     if source.kind == "folder":
-        return (f"/models/{share.model.name}",)
+        return (_served_folder(f"/models/{share.model.name}", source.place)[1],)
     return (source.place, "--revision", source.revision) if source.revision else (source.place,)
 
 
@@ -146,6 +165,15 @@ def _graphs(share: Share, cpu: bool) -> tuple[str, ...]:
     return ("--cudagraph-capture-sizes", *sizes) if sizes else ()
 
 
+def _images(share: Share) -> tuple[str, ...]:
+    """The largest image that was priced; larger ones are scaled down to it."""
+    encoder = share.facts.encoder if share.facts else None
+    text_only = {"image", "video"} <= set(switched_off(read_flags(share.model.args)))
+    if encoder is None or not share.image_tokens or text_only:
+        return ()
+    return ("--mm-processor-kwargs", json.dumps({"max_pixels": share.image_tokens * encoder.unit}))
+
+
 def _lora(share: Share) -> tuple[str, ...]:
     """As many slots as adapters, so that none is swapped; JSON, because a path may hold a `=`."""
     adapters = share.model.adapters
@@ -159,8 +187,10 @@ def _lora(share: Share) -> tuple[str, ...]:
 
 
 def _adapter_path(adapter: Adapter) -> str:
-    is_folder = adapter.source_parsed.kind == "folder"
-    return f"/adapters/{adapter.name}" if is_folder else adapter_folder(adapter)
+    source = adapter.source_parsed
+    if source.kind != "folder":
+        return adapter_folder(adapter)
+    return _served_folder(f"/adapters/{adapter.name}", source.place)[1]
 
 
 def _environment(share: Share, plan: Plan) -> tuple[tuple[str, Value], ...]:
@@ -206,5 +236,13 @@ def _folders(share: Share) -> tuple[Mount, ...]:
     """The folders that the manifest names, by where the worker reads them."""
     model = share.model
     places = {f"/models/{model.name}": model.source_parsed}
-    places |= {_adapter_path(adapter): adapter.source_parsed for adapter in model.adapters}
-    return tuple(Mount("bind", at.place, path, read_only=True) for path, at in places.items() if at.kind == "folder")
+    places |= {f"/adapters/{adapter.name}": adapter.source_parsed for adapter in model.adapters}
+    folders = [(path, at.place) for path, at in places.items() if at.kind == "folder"]
+    return tuple(Mount("bind", _served_folder(path, at)[0], path, read_only=True) for path, at in folders)
+
+
+def _served_folder(path: str, place: str) -> tuple[str, str]:
+    """(what is mounted at `path`, where the worker finds the model). A snapshot of the Hub's cache holds links into the
+    repository's folder, so that is what is mounted."""
+    match = _SNAPSHOT.fullmatch(place)
+    return (match.group(1), f"{path}/snapshots/{match.group(2)}") if match else (place, path)

@@ -37,6 +37,18 @@ STRANGE = {
     "state_size": "Mamba layers",
 }
 
+# The model types whose latent vLLM keeps instead of full heads (transformers_utils/model_arch_config_convertor.py,
+# is_deepseek_mla; 0.26 and 0.32).
+LATENT = {
+    "axk1", "bailing_hybrid", "bailing_hybrid_mtp", "bailing_hybrid_v3_mtp", "deepseek_mtp", "deepseek_v2",
+    "deepseek_v3", "deepseek_v32", "deepseek_v4", "deepseek_v41", "dots3_note", "glm4_moe_lite", "glm4_moe_lite_mtp",
+    "glm5_next", "glm5_next_text", "glm_moe_dsa", "hy_v4", "hy_v4_mtp", "k3_dspark", "kimi_k2", "kimi_linear",
+    "longcat_flash", "longcat_flash_ngram", "pangu_ultra_moe", "pangu_ultra_moe_mtp",
+}  # fmt: skip
+
+# Architectures whose kernels can keep a state for every block of a prefix (SupportsMambaPrefixCaching in 0.26).
+PER_BLOCK = {"BambaForCausalLM", "GraniteMoeHybridForCausalLM", "Mamba2ForCausalLM"}
+
 KINDS = {"full_attention": "full", "attention": "full", "sliding_attention": "sliding"}
 
 
@@ -44,7 +56,9 @@ KINDS = {"full_attention": "full", "attention": "full", "sliding_attention": "sl
 class Attention:
     """The cache of `layers` layers. full and sliding: `kv_heads` x (`head_dim_k` + `head_dim_v`) a token; sliding
     keeps `window` tokens; mla: one latent of `head_dim_k` (kv_lora_rank + qk_rope_head_dim), no v; linear: a
-    state of `state_bytes` a request in each layer, whatever its length. A full group has a `window` when the model
+    state of `state_bytes` a request in each layer, whatever its length; `state_chunk` tokens are one step of the kernel
+    of a kind that can keep a state for every block of a prefix, 0 for others. Of `state_bytes`, `ssm_elements` take
+    `ssm_width` bytes each, which --mamba-ssm-cache-dtype changes. A full group has a `window` when the model
     declares one that is never shorter than its longest context."""
 
     kind: Literal["full", "sliding", "mla", "linear"]
@@ -54,6 +68,9 @@ class Attention:
     head_dim_v: int = 0
     window: int | None = None
     state_bytes: int = 0
+    state_chunk: int = 0
+    ssm_elements: int = 0
+    ssm_width: int = 0
 
 
 def attention(c: Config) -> tuple[Attention, ...]:
@@ -75,6 +92,12 @@ def encoder(c: Config) -> bool:
         or not c.flag("is_causal", True)
         or c.fields.get("use_bidirectional_attention") in (True, "all")
     )
+
+
+def latent(c: Config) -> bool:
+    """Whether one latent is kept for all heads: MLA, for the model types of vLLM's list alone."""
+    family = c.model_type or {"DeepseekV2ForCausalLM": "deepseek_v2"}.get(c.architecture)
+    return family in LATENT and bool(c.fields.get("kv_lora_rank"))
 
 
 def window(c: Config) -> int | None:
@@ -110,10 +133,10 @@ def _sliding_kinds(c: Config) -> list[str]:
 def _one(c: Config, kind: str) -> Attention:
     """One layer of `kind`."""
     if kind in STATES:
-        return Attention("linear", 1, state_bytes=STATES[kind](c))
+        return STATES[kind](c)
     if kind not in ("full", "sliding"):
         raise unusable(c.source, f"{c.architecture} has layers of kind {kind!r}", "the kit cannot size their cache")
-    if "kv_lora_rank" in c.fields:
+    if latent(c):
         return Attention("mla", 1, 1, c.number("kv_lora_rank") + c.number("qk_rope_head_dim"))
     span = window(c) if kind == "sliding" else None
     if span is not None and span >= c.max_position:
@@ -122,7 +145,11 @@ def _one(c: Config, kind: str) -> Attention:
     if kind == "full" and "global_head_dim" in c.fields:
         width = c.number("global_head_dim")
         heads = c.number("num_global_key_value_heads", heads) if c.flag("attention_k_eq_v") else heads
-    return Attention("sliding" if kind == "sliding" else "full", 1, heads, width, c.number("v_head_dim", width), span)
+    if c.fields.get("kv_lora_rank"):  # full heads, of which v is padded to the width of k
+        width = c.number("qk_nope_head_dim") + c.number("qk_rope_head_dim")
+        return Attention("full", 1, c.heads, width, width)
+    narrow = c.number("v_head_dim", width) or width
+    return Attention("sliding" if kind == "sliding" else "full", 1, heads, width, narrow, span)
 
 
 def _refuse_strange(c: Config) -> None:
@@ -139,27 +166,33 @@ def _element(c: Config) -> int:
     return 4 if wanted == "float32" else 2
 
 
-def _delta_net(c: Config) -> int:
+def _state(conv: int, ssm: int, width: int, chunk: int = 0) -> Attention:
+    """A state of `conv` and `ssm` elements; the convolution's inputs are kept in the 16 bits that are served."""
+    return Attention("linear", 1, 0, 0, 0, None, conv * 2 + ssm * width, chunk, ssm, width)
+
+
+def _delta_net(c: Config) -> Attention:
     """Gated delta net (Qwen3-Next, Qwen3.5): the convolution's last inputs, and a matrix for each value head."""
     keys = c.number("linear_num_key_heads") * c.number("linear_key_head_dim")
     values = c.number("linear_num_value_heads") * c.number("linear_value_head_dim")
     conv = (2 * keys + values) * (c.number("linear_conv_kernel_dim") - 1)
-    return conv * 2 + values * c.number("linear_key_head_dim") * _element(c)
+    return _state(conv, values * c.number("linear_key_head_dim"), _element(c))
 
 
-def _mamba2(c: Config) -> int:
+def _mamba2(c: Config) -> Attention:
     """Mamba 2 (Granite hybrids, Bamba): the convolution's last inputs, and a state for each head."""
     inner = c.number("mamba_expand", 2) * c.hidden
     conv = (inner + 2 * c.number("mamba_n_groups") * c.number("mamba_d_state")) * (c.number("mamba_d_conv") - 1)
-    return conv * 2 + inner * c.number("mamba_d_state") * _element(c)
+    chunk = c.number("mamba_chunk_size", 256) if c.architecture in PER_BLOCK else 0
+    return _state(conv, inner * c.number("mamba_d_state"), _element(c), chunk)
 
 
-def _short_conv(c: Config) -> int:
+def _short_conv(c: Config) -> Attention:
     """LFM2: the last inputs of a short convolution."""
-    return c.hidden * (c.number("conv_L_cache") - 1) * 2
+    return _state(c.hidden * (c.number("conv_L_cache") - 1), 0, 0)
 
 
-def _linear(c: Config) -> int:
+def _linear(c: Config) -> Attention:
     """What "linear_attention" means depends on the family: Granite's newer files call Mamba 2 so."""
     return _mamba2(c) if "mamba_d_state" in c.fields else _delta_net(c)
 
@@ -171,7 +204,7 @@ def rotary_dim(c: Config) -> int:
     """How many dimensions of a head RoPE rotates; 0 with learnt positions."""
     if c.fields.get("position_embedding_type") in ("absolute", "nope", "alibi") or c.flag("alibi"):
         return 0
-    if "kv_lora_rank" in c.fields:
+    if c.fields.get("kv_lora_rank"):
         return c.number("qk_rope_head_dim")
     part = scaling(c.fields).get("partial_rotary_factor")
     share = float(part) if isinstance(part, int | float) else c.factor("partial_rotary_factor", c.factor("rotary_pct"))

@@ -15,14 +15,17 @@ from kit.facts.quantization import Quantization, quantization
 
 # Positions of these start behind the padding token, so the last `pad_token_id + 1` of them cannot be used.
 OFFSET_POSITIONS = {"roberta", "xlm-roberta", "camembert"}
+# Model types of which `multi_query` means one KV head (vLLM transformers_utils/model_arch_config_convertor.py).
+MULTI_QUERY = {"falcon", "RefinedWeb", "RefinedWebModel", "gpt_bigcode"}
 # RoPE scalings whose max_position_embeddings is the scaled length already (vLLM config/model.py).
 SCALED_ALREADY = {"default", "su", "longrope", "llama3", "yarn", "deepseek_yarn", "proportional"}
 
 
 @dataclass(frozen=True)
 class Config:
-    """The numbers every model has. `max_position` is the longest context the engine takes, `positions` what the file
-    says; `dtype` is None when the file is silent. `fields` and `outer` are the raw language part and the whole file."""
+    """The numbers every model has. `max_position` is the longest context the engine takes, `yarn_position` what
+    versions make of it that stretch YaRN's original length (0 where that is the same), `positions` what the file says;
+    `dtype` is None when the file is silent. `fields` and `outer` are the raw language part and the whole file."""
 
     source: str
     architecture: str
@@ -36,6 +39,7 @@ class Config:
     vocab: int
     positions: int
     max_position: int
+    yarn_position: int
     dtype: str | None
     tied: bool
     quantization: Quantization | None
@@ -70,7 +74,7 @@ def parse(source: str, raw: Mapping[str, object], max_seq_length: int | None = N
     """config.json of `source` -> Config. `max_seq_length` is what sentence-transformers wrote beside it.
 
     Raises ModelFilesError for a missing or wrong number, and for what no task of the manifest can serve."""
-    nested = mapping(raw.get("text_config")) or mapping(raw.get("llm_config")) or raw
+    nested = language_part(raw)
     model_type = str(nested.get("model_type") or raw.get("model_type") or "")
     fields = {**DEFAULTS.get(model_type, {}), **{name: value for name, value in nested.items() if value is not None}}
     architecture = _architecture(source, raw)
@@ -89,17 +93,41 @@ def parse(source: str, raw: Mapping[str, object], max_seq_length: int | None = N
         intermediate=number(source, fields, "intermediate_size", 4 * hidden),
         layers=number(source, fields, "num_hidden_layers"),
         heads=heads,
-        kv_heads=number(source, fields, "num_key_value_heads", heads),
+        kv_heads=_kv_heads(source, model_type, fields, heads),
         head_dim=number(source, fields, "head_dim", hidden // heads) or hidden // heads,
         vocab=number(source, fields, "vocab_size"),
         positions=positions,
         max_position=max_seq_length or _longest(source, model_type, fields, positions),
+        yarn_position=0 if max_seq_length else _stretched(fields),
         dtype=_dtype(raw, nested),
         tied=bool(first_of("tie_word_embeddings", nested, raw, fields)),
         quantization=quantization(source, raw, nested),
         fields=fields,
         outer=raw,
     )
+
+
+def language_part(raw: Mapping[str, object]) -> Mapping[str, object]:
+    """The language model's own part of a config.json, wherever vLLM looks for it; the whole file for a model that has
+    no other part."""
+    thinker = mapping(raw.get("thinker_config"))
+    places = (raw.get("text_config"), raw.get("llm_config"), raw.get("language_config"), thinker.get("text_config"))
+    return next((mapping(place) for place in places if mapping(place)), raw)
+
+
+def _kv_heads(source: str, model_type: str, fields: Mapping[str, object], heads: int) -> int:
+    """As vLLM counts them: one of old multi-query models, which may name another number beside it."""
+    if model_type in MULTI_QUERY and fields.get("multi_query") and not fields.get("new_decoder_architecture"):
+        return 1
+    return number(source, {**mapping(fields.get("attn_config")), **fields}, "num_key_value_heads", heads)
+
+
+def _stretched(fields: Mapping[str, object]) -> int:
+    found = scaling(fields)
+    known, factor = found.get("original_max_position_embeddings"), found.get("factor")
+    if scaling_kind(found) == "yarn" and isinstance(known, int) and isinstance(factor, int | float):
+        return int(known * factor)
+    return 0
 
 
 def scaling(fields: Mapping[str, object]) -> Mapping[str, object]:

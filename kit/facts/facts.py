@@ -16,8 +16,9 @@ from kit.facts.config_fields import unusable
 from kit.facts.config_json import Config, parse
 from kit.facts.families.decoders import FAMILIES
 from kit.facts.lora_adapter import AdapterFacts, adapter_from_config
+from kit.facts.multimodal import Encoder, encoder
 from kit.facts.quantization import stored
-from kit.facts.tensors import DTYPE_BYTES, STORED, Header, Tensor, common_dtype, grouped
+from kit.facts.tensors import DTYPE_BYTES, STORED, Header, Tensor, common_dtype, grouped, loaded
 
 __all__ = [
     "DTYPE_BYTES", "AdapterFacts", "Attention", "Facts", "Header", "Tensor", "adapter_from_config", "from_config",
@@ -33,7 +34,10 @@ class Facts:
     """One model. Sizes count elements; `dtype` is what the engine will serve it in (bfloat16, float16, float32),
     `stored_dtype` what config.json says; `max_position` is the longest context the engine takes; `rope_elements` counts
     the cos/sin tables on the card; `experts` are those of one layer; `from_headers` is False where the tensors are
-    counted from config.json; `unpacked` are the parameters that a quantised file stores packed, 0 where unknown."""
+    counted from config.json; `unpacked` are the parameters that a quantised file stores packed, 0 where unknown;
+    `yarn_position` is `max_position` for versions that stretch YaRN's original length, 0 where it is the same;
+    `kv_dtype` is the type of the KV cache that the checkpoint asks for, "" for none; `encoder` is that of
+    its images."""
 
     source: str
     revision: str | None
@@ -60,12 +64,20 @@ class Facts:
     rope_elements: int = 0
     experts: int = 0
     unpacked: int = 0
+    yarn_position: int = 0
+    kv_dtype: str = ""
+    encoder: Encoder | None = None
 
     @property
     def parameters(self) -> int:
         """All parameters, tied heads counted once. Where packed formats keep several in one element and the family is
         not counted, the elements as stored."""
         return self.unpacked or sum(t.parameters * t.count for t in self.tensors)
+
+    @property
+    def items(self) -> tuple[tuple[str, int], ...]:
+        """(kind, tokens) of the largest image, video and audio that a batch must take whole."""
+        return self.encoder.whole if self.encoder else ()
 
     @property
     def checkpoint_bytes(self) -> int:
@@ -104,7 +116,7 @@ def from_config(
         dtype=served_dtype(kept_in, None, architecture=c.architecture),
         tied=c.tied,
         attention=attention(c),
-        tensors=grouped(source, headers, c.tied) if headers else _counted(c, kept_in),
+        tensors=_read(c, headers) if headers else _counted(c, kept_in),
         rotary_dim=rotary_dim(c),
         quantization=c.quantization.method if c.quantization else None,
         experts_per_token=experts,
@@ -115,6 +127,9 @@ def from_config(
         rope_elements=rope_elements(c),
         experts=c.number("num_experts", c.number("n_routed_experts", 0)),
         unpacked=_unpacked(c),
+        yarn_position=c.yarn_position,
+        encoder=encoder(c),
+        kv_dtype=c.quantization.kv_dtype if c.quantization else "",
     )
 
 
@@ -155,6 +170,11 @@ def _unpacked(c: Config) -> int:
         return sum(prod(row.shape) * row.count for row in family(c))
     except ModelFilesError:
         return 0
+
+
+def _read(c: Config, headers: Header) -> tuple[Tensor, ...]:
+    """The tensors that the engine loads."""
+    return grouped(c.source, loaded(headers, c.layers, c.number("num_nextn_predict_layers", 0)), c.tied)
 
 
 def _counted(c: Config, kept_in: str) -> tuple[Tensor, ...]:

@@ -20,13 +20,15 @@ from kit.facts.tensors import (
 
 @dataclass(frozen=True)
 class Quantization:
-    """`method` as vLLM names it; `bits` and `group` of the weights; `keep` are the modules left as they were."""
+    """`method` as vLLM names it; `bits` and `group` of the weights; `keep` are the modules left as they were;
+    `kv_dtype` is what the KV cache becomes when no flag says otherwise."""
 
     method: str
     bits: int = 0
     group: int = 0
     keep: tuple[str, ...] = ()
     block: tuple[int, ...] = ()
+    kv_dtype: str = ""
 
 
 Packing = Callable[[str, int, int, int, Quantization], list[Tensor]]
@@ -47,6 +49,7 @@ def quantization(source: str, raw: Mapping[str, object], nested: Mapping[str, ob
         else 0,
         keep=tuple(str(item) for item in keep) if isinstance(keep, list) else (),
         block=tuple(block) if isinstance(block, list) else (),
+        kv_dtype=_kv_dtype(found, _method(found)),
     )
 
 
@@ -58,6 +61,22 @@ def _method(found: Mapping[str, object]) -> str:
     if algorithm and mapping(found.get("producer")).get("name") == "modelopt":
         return "modelopt"
     return str(found.get("quant_method") or "unknown").lower().replace("_tensors", "-tensors")
+
+
+def _kv_dtype(found: Mapping[str, object], method: str) -> str:
+    """What --kv-cache-dtype auto becomes (vLLM utils/torch_utils.py, layers/attention/attention.py): fp8 or nvfp4 by
+    ModelOpt's scheme or algorithm, fp8 by any scheme of compressed-tensors."""
+    inner = mapping(found.get("quantization")) or found
+    scheme = mapping(inner.get("kv_cache_scheme")) or mapping(found.get("kv_cache_scheme"))
+    if method == "compressed-tensors":
+        return "fp8" if scheme else ""
+    if not method.startswith("modelopt"):
+        return ""
+    if scheme:
+        bits = {8: "fp8", 4: "nvfp4"}.get(scheme.get("num_bits"))  # type: ignore[call-overload]
+        return str(bits or "") if scheme.get("type") == "float" else ""
+    named = str(first_of("kv_cache_scheme", inner, found) or first_of("kv_cache_quant_algo", inner, found) or "")
+    return {"fp8": "fp8", "nvfp4": "nvfp4"}.get(named.lower(), "")
 
 
 def stored(source: str, rows: Iterable[TensorRow], dtype: str, how: Quantization | None) -> tuple[Tensor, ...]:

@@ -79,6 +79,19 @@ def grouped(source: str, header: Header, tied: bool) -> tuple[Tensor, ...]:
     return counted(kept)
 
 
+def loaded(header: Header, layers: int, drafts: int) -> Header:
+    """What the engine loads of a file: not the heads that draft further tokens, which lie under mtp. (Qwen3.5), in
+    `drafts` layers behind the last one (DeepSeek, GLM)."""
+    return {name: entry for name, entry in header.items() if not _drafts(name, layers, drafts)}
+
+
+def _drafts(name: str, layers: int, drafts: int) -> bool:
+    match = re.match(r"(?:model\.|language_model\.)*layers\.(\d+)\.", name)
+    return bool(re.match(r"(?:model\.)?(?:mtp|mtp_block|mtp_layers)\.", name)) or (
+        match is not None and layers <= int(match.group(1)) < layers + drafts
+    )
+
+
 def counted(tensors: Iterable[Tensor]) -> tuple[Tensor, ...]:
     """Equal tensors as one, with their count, in the place of the first."""
     totals: Counter[Tensor] = Counter()

@@ -55,6 +55,7 @@ _VLLM = {
     "fully-sharded-loras": _LORA,
     "specialize-active-lora": _LORA,
     "default-mm-loras": _LORA,
+    "mm-processor-kwargs": "use limits: {image_tokens: 2048}",
     "runner": _TASK,
     "task": _TASK,
     "convert": _TASK,

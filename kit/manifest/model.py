@@ -124,6 +124,17 @@ class Adapter(ManifestPart):
         return parse_source(self.source)
 
 
+class Limits(ManifestPart):
+    """What one request may hold, so that its memory is bounded."""
+
+    image_tokens: Count = Field(
+        "auto",
+        description="The largest image, in tokens; larger ones are scaled down. For Qwen's vision models, whose images "
+        "have no other limit. auto: 4096, or 1024 where that does not fit.",
+        examples=[2048],
+    )
+
+
 class Model(ManifestPart):
     """One model, served by a worker of its own."""
 
@@ -158,6 +169,7 @@ class Model(ManifestPart):
         "auto",
         description="CUDA graphs: faster, for some memory. auto takes the best that fits and says what is degraded.",
     )
+    limits: Limits = Field(Limits(), description="Bounds of what one request may hold.")
     replicas: Replicas = Field(1, description="How many workers serve it on the card.")
     adapters: tuple[Adapter, ...] = Field((), description="LoRA adapters, each under a name of its own.")
     args: tuple[Text, ...] = Field(

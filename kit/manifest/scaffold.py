@@ -120,6 +120,7 @@ _KEYS = """\
     #memory: auto            # or 4GiB: the worker's whole footprint, as the driver sees it
     #weight: 1               # its share of what is left over, which becomes KV cache
     #graphs: auto            # CUDA graphs: auto, full, small or off
+    #limits: {image_tokens: auto}                       # the largest image, for vision models of Qwen
     #replicas: 1             # workers of this model on the card
     #adapters: [{name: code, source: ./adapters/code}]  # LoRA: each is one more name
     #args: [--max-num-batched-tokens, "2048"]           # more arguments for the engine

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Graphs = Literal["full", "small", "off"]
 # What a worker takes, and what of the card is not the workers'.
 LineKind = Literal[
-    "weights", "adapters", "sampler", "logits", "activations", "graphs", "fp8_cache", "runtime", "context",
+    "weights", "adapters", "sampler", "logits", "activations", "encoder", "graphs", "fp8_cache", "runtime", "context",
     "kv_cache", "kv_rounding", "measured", "measured_rest", "fixed",
     "process", "others", "in_use", "beyond_limit", "reserve", "margin", "mps_server",
 ]  # fmt: skip
@@ -60,7 +60,8 @@ class Share:
     `concurrency` is kv_tokens over context; `capture_sizes` are the CUDA graph batch sizes, () when off;
     `utilization` is the admission gate for --gpu-memory-utilization as text, None on the CPU;
     `facts` is None for an engine that divides its memory by its own rules, and so are the counts of its KV cache 0;
-    `degraded` says what auto settings were reduced to, and what that saved."""
+    `degraded` says what auto settings were reduced to, and what that saved; the KV cache has `kv_blocks` of `kv_block`
+    tokens; `image_tokens` limit an image, 0 for no limit."""
 
     model: Model
     facts: Facts | None
@@ -79,6 +80,9 @@ class Share:
     degraded: tuple[str, ...] = ()
     lora_rank: int = 0
     start_seconds: int = 600
+    kv_blocks: int = 0
+    kv_block: int = 0
+    image_tokens: int = 0
 
     @property
     def total_bytes(self) -> int:

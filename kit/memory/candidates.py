@@ -15,10 +15,11 @@ from kit.facts.facts import Facts
 from kit.gpu import Gpu
 from kit.manifest.model import Model
 from kit.memory.bill import Graphs, Line
-from kit.memory.constants import traits_of, version_of
-from kit.memory.flags import read_flags
-from kit.memory.kv_cache import KvCost, kv_cost
+from kit.memory.flags import DEFAULT_BATCHED, Flags, read_flags, switched_off
+from kit.memory.kv_cache import KvCost, States, kv_cost, unequal
 from kit.memory.lora import served_rank
+from kit.memory.served import served
+from kit.memory.vllm_versions import VersionTraits, planned_version, traits_of
 from kit.memory.worker import CardTraits, WorkerSettings, capture_sizes, rest_lines
 from kit.units import size
 
@@ -26,6 +27,7 @@ SMALL = (1, 2, 4, 8)
 AUTO_REQUESTS = 256
 AUTO_CONTEXT = 8192
 SHORTEST = 512
+IMAGE_TOKENS = (4096, 1024)
 
 
 @dataclass(frozen=True)
@@ -55,9 +57,14 @@ class Candidate:
         return sum(line.bytes for line in self.lines)
 
     @cached_property
+    def least_kv(self) -> int:
+        """The smallest KV cache that vLLM starts with."""
+        return self.kv.least_bytes(self.setting.requests if self.setting.sizes else 0)
+
+    @cached_property
     def need(self) -> int:
         """The least footprint that serves one request of full context."""
-        return self.rest + self.kv.driver_bytes(self.kv.bytes_for(1))
+        return self.rest + self.kv.driver_bytes(self.least_kv)
 
 
 @dataclass(frozen=True)
@@ -83,9 +90,13 @@ class Downgrade:
 
 
 def _with_batch(setting: WorkerSettings, facts: Facts) -> WorkerSettings:
-    """A batch takes a token of every request; and an encoder, which reads no prompt in parts, one of full context.
-    vLLM refuses to start with less (config/scheduler.py, verify_max_model_len)."""
-    least = max(setting.batched_tokens, setting.requests, 0 if facts.attention else setting.context)
+    """A batch takes a token of every request; of an encoder, which reads no prompt in parts, one of full context; of a
+    model whose images see all of themselves, a whole image or video; and a whole block where states are cached.
+    vLLM refuses to start with less (planner/start_checks.py says where)."""
+    least = max(setting.batched_tokens, setting.requests, setting.least_batch)
+    least = max(least, 0 if facts.attention else setting.context)
+    if setting.aligned:
+        least = max(least, kv_cost(facts, setting.context, setting.cache_rules).block_tokens)
     return replace(setting, batched_tokens=least, in_flight=setting.in_flight * least // setting.batched_tokens)
 
 
@@ -97,6 +108,9 @@ def _settings(model: Model, facts: Facts, base: WorkerSettings) -> list[tuple[in
     )
     first = replace(base, requests=requests[0], context=contexts[0])
     fewest = replace(first, requests=requests[-1])
+    last = replace(fewest, context=contexts[-1])
+    images = _image_limits(model, facts)
+    first, fewest, last = (replace(one, image_tokens=images[0]) for one in (first, fewest, last))
     auto = model.graphs == "auto" and not base.host
     best: Graphs = "off" if base.host else "full" if model.graphs == "auto" else model.graphs
     low: Graphs = "small" if auto else best
@@ -105,10 +119,22 @@ def _settings(model: Model, facts: Facts, base: WorkerSettings) -> list[tuple[in
         (1, low, first),
         *((2, low, replace(first, requests=count)) for count in requests[1:]),
         *((3, low, replace(fewest, context=tokens)) for tokens in contexts[1:]),
-        (4, "off", replace(fewest, context=contexts[-1])),
+        *((3, low, replace(last, image_tokens=tokens)) for tokens in images[1:]),
+        (4, "off", replace(last, image_tokens=images[-1])),
     ]
     # Graphs that the manifest names stay as they are.
     return [one for one in found if auto or one[0] not in (1, 4)]
+
+
+def _image_limits(model: Model, facts: Facts) -> list[int]:
+    """The largest image, in tokens: what the manifest says; else 4,096 (4 megapixels for Qwen3-VL), down to 1,024; and
+    never more than a request may have. 0 where no flag limits it."""
+    if facts.encoder is None or not facts.encoder.unit:
+        return [0]
+    longest = model.context if model.context != "auto" else facts.max_position
+    if model.limits.image_tokens != "auto":
+        return [min(model.limits.image_tokens, longest)]
+    return [min(tokens, longest) for tokens in IMAGE_TOKENS]
 
 
 def _with_graphs(setting: WorkerSettings, graphs: Graphs) -> WorkerSettings:
@@ -127,12 +153,15 @@ def _halvings(start: int, least: int) -> list[int]:
 def price(request: WorkerRequest) -> tuple[Candidate, ...]:
     """A vLLM worker's candidates, from what its weights, its flags and its version say."""
     assert request.facts is not None
-    model, traits = request.model, traits_of(version_of(request.image))
+    model, traits = request.model, traits_of(planned_version(request.image))
     flags, host = read_flags(model.args), request.gpu.kind == "host"
+    facts = served(request.facts, flags, request.gpu.compute_capability)
+    batched = flags.batched_tokens or DEFAULT_BATCHED
+    states = _states(facts, flags, traits)
     base = WorkerSettings(
         context=0,
         requests=0,
-        batched_tokens=flags.batched_tokens,
+        batched_tokens=batched,
         kv_dtype=flags.kv_dtype,
         block_tokens=flags.block_tokens or (128 if host else 16),
         quantization=flags.quantization,
@@ -140,9 +169,22 @@ def price(request: WorkerRequest) -> tuple[Candidate, ...]:
         host=host,
         lora_slots=len(model.adapters),
         lora_rank=served_rank(request.lora_rank) if request.lora_rank else 0,
-        in_flight=traits.overlap * flags.batched_tokens,
+        in_flight=traits.overlap * batched,
+        keep_all=flags.keep_all or (not traits.unequal_pages and unequal(facts)),
+        states=states,
+        aligned=states == "two" and traits.aligned_batch,
+        least_batch=max((tokens for item, tokens in facts.items if item not in switched_off(flags)), default=0),
     )
-    return candidates(model, request.facts, base, CardTraits(request.gpu.compute_capability, traits))
+    return candidates(model, facts, base, CardTraits(request.gpu.compute_capability, traits))
+
+
+def _states(facts: Facts, flags: Flags, traits: VersionTraits) -> States:
+    """What prefix caching keeps of a model's states: a second one, or one a block where its kernels can."""
+    kept = [kind for kind in facts.attention if kind.kind == "linear"]
+    cached = traits.states_cached if flags.prefix_caching is None else flags.prefix_caching
+    if not kept or not cached:
+        return "one"
+    return "block" if traits.states_per_block and all(kind.state_chunk for kind in kept) else "two"
 
 
 def fixed(request: WorkerRequest, context: int, why: str) -> tuple[Candidate, ...]:
@@ -150,7 +192,7 @@ def fixed(request: WorkerRequest, context: int, why: str) -> tuple[Candidate, ..
     model = request.model
     assert model.memory != "auto" and model.requests != "auto"
     setting = WorkerSettings(context, model.requests, batched_tokens=0, host=request.gpu.kind == "host")
-    nothing = KvCost(0, 0, 0, block_tokens=1, context=context, token_bytes=0)
+    nothing = KvCost((), 0, block_tokens=1, context=context, token_bytes=0)
     return (Candidate(0, setting, "off", (Line("fixed", model.memory, why),), nothing),)
 
 
@@ -159,7 +201,7 @@ def candidates(model: Model, facts: Facts, base: WorkerSettings, card: CardTrait
     kept: list[Candidate] = []
     for stage, graphs, open_setting in _settings(model, facts, base):
         setting = _with_graphs(_with_batch(open_setting, facts), graphs)
-        kv = kv_cost(facts, setting.context, setting.kv_dtype, setting.block_tokens, setting.in_flight)
+        kv = kv_cost(facts, setting.context, setting.cache_rules)
         candidate = Candidate(stage, setting, graphs, rest_lines(facts, setting, card), kv)
         if not kept or candidate.need < kept[-1].need:
             kept.append(candidate)

@@ -1,4 +1,4 @@
-"""What no formula gives: constants measured on real cards, and what differs between the vLLM versions. Pure.
+"""What no formula gives: constants measured on real cards. Pure.
 
 The fit is the least absolute relative error over the readings marked `fit` in
 tests/recorded/h200-footprints.json (Qwen2.5, SmolLM2 and Llama-3.1 workers), held to -1.5% and +4.5%. Qwen3 and
@@ -7,7 +7,6 @@ Phi-3 workers are recorded there too and were never fitted on; a test holds the 
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 
 from kit.units import MIB
@@ -64,39 +63,3 @@ def constants_for(compute_capability: str | None) -> Constants:
 # set sizes of SmolLM2-135M with vLLM 0.32 on two cores were 0.62 + 0.52 + 1.30 GiB, 0.75 of it weights and KV cache.
 HOST_RUNTIME = _mib(1750)
 HOST_WHY = "three Python processes; measured with SmolLM2-135M, vLLM 0.32 on the CPU"
-
-
-# The vLLM versions that the kit accepts are 0.20 to 0.33; their differences were read in their sources.
-DEFAULT_VERSION = (0, 26)
-
-
-@dataclass(frozen=True)
-class VersionTraits:
-    """How one version behaves.
-
-    `v2_runner`: dense text generation runs on the V2 model runner, whose sampler keeps penalty counters for every
-    request and vocabulary entry on the card; `overlap`: batches in flight at once, which a sliding window must hold."""
-
-    v2_runner: bool = True
-    overlap: int = 2
-
-
-TRAITS = {
-    (0, 20): VersionTraits(v2_runner=False, overlap=1),
-    (0, 25): VersionTraits(overlap=1),
-    (0, 26): VersionTraits(),
-}
-
-_TAG = re.compile(r":v?(\d+)\.(\d+)")
-
-
-def version_of(image: str) -> tuple[int, int] | None:
-    """`vllm/vllm-openai:v0.26.0` -> (0, 26); None when the tag names no version (latest, a digest)."""
-    match = _TAG.search(image.rsplit("/", 1)[-1])
-    return (int(match.group(1)), int(match.group(2))) if match else None
-
-
-def traits_of(version: tuple[int, int] | None) -> VersionTraits:
-    """The newest row that is not newer than `version`, else the oldest. None counts as the default version."""
-    known = version or DEFAULT_VERSION
-    return TRAITS[max((row for row in TRAITS if row <= known), default=min(TRAITS))]

@@ -1,22 +1,26 @@
 """What a KV cache costs: the arithmetic of vLLM's block pool, to the byte. Pure.
 
 Theory. Every attention layer keeps `block_tokens` tokens in one page. Layers of one kind form groups of equal
-size; the pool hands out whole blocks, and one block is a page in each layer of a group. A request of `context` tokens
+size; the pool hands out whole blocks, and one block is a page in each layer of a group. Where tokens of some layers
+cost less than others', their blocks hold more tokens, so that all pages are equal. A request of `context` tokens
 takes some blocks of every group, so the pool's token count depends on the context:
 tokens = int(blocks / blocks_per_request x context), which is what vLLM logs as "GPU KV cache size".
-Sources: vLLM v1/core/kv_cache_utils.py (groups, capacity), v1/kv_cache_interface.py (pages, windows).
+Sources: vLLM v1/core/kv_cache_utils.py (groups, unequal pages, capacity), v1/kv_cache_interface.py (pages, windows),
+platforms/interface.py (blocks as large as a state).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from math import ceil
+from collections import Counter
+from dataclasses import dataclass, replace
+from math import ceil, lcm
+from typing import Literal
 
 from kit.facts.facts import Attention, Facts
+from kit.memory.served import element_of, head_bytes
 from kit.units import MIB, up
 
-# Bytes of one KV element by --kv-cache-dtype; auto takes the model's.
-ELEMENT_BYTES = {"auto": 2, "bfloat16": 2, "float16": 2, "float32": 4, "fp8": 1, "fp8_e4m3": 1, "fp8_e5m2": 1}
+States = Literal["one", "two", "block"]
 SEGMENT = 2 * MIB
 DIRECT = 10 * MIB
 
@@ -28,74 +32,146 @@ def device_bytes(size: int, direct: int = DIRECT) -> int:
 
 
 @dataclass(frozen=True)
-class KvCost:
-    """One model's pool. `page_bytes` is one block in one tensor, `tensors` are allocated apart (the size of a group),
-    `blocks_per_request` serve one request of `context` tokens. All zero for a model that keeps no cache."""
+class CacheRules:
+    """What flags and versions make of a cache. `in_flight` tokens must a sliding window hold beyond its window:
+    max_num_batched_tokens for each batch that is on its way. `keep_all`: sliding layers keep all tokens, too;
+    `states` says what prefix caching keeps of a state: "one" a request (off), "two" (align), or one a "block" (all)."""
 
-    page_bytes: int
-    tensors: int
+    kv_dtype: str = "auto"
+    block_tokens: int = 16
+    in_flight: int = 4096
+    keep_all: bool = False
+    states: States = "one"
+
+
+@dataclass(frozen=True)
+class KvCost:
+    """One model's pool. `pages` are the bytes of one block in each tensor, which are allocated apart;
+    `blocks_per_request` serve one request of `context` tokens; `has_states` where some of them are states, of which
+    every request in a decode graph has one. No pages for a model that keeps no cache."""
+
+    pages: tuple[int, ...]
     blocks_per_request: int
     block_tokens: int
     context: int
     token_bytes: int
+    has_states: bool = False
+
+    @property
+    def tensors(self) -> int:
+        """How many tensors there are: a group's layers."""
+        return len(self.pages)
 
     @property
     def block_bytes(self) -> int:
         """One block of the pool, over all its tensors."""
-        return self.page_bytes * self.tensors
+        return sum(self.pages)
 
     def bytes_for(self, requests: int) -> int:
         """What so many requests of full context can use at most, with the null block that vLLM keeps."""
         return self.block_bytes * (self.blocks_per_request * requests + 1)
 
+    def least_bytes(self, captured: int) -> int:
+        """The smallest pool that vLLM starts with: a request of full context, and a block for each of the requests
+        whose decode graphs are `captured` where the model has states (config/compilation.py; 0 without graphs)."""
+        blocks = max(self.blocks_per_request + 1, captured if self.has_states else 0)
+        return self.block_bytes * blocks
+
     def tokens(self, kv_bytes: int) -> int:
         """The token count vLLM logs for a pool of `kv_bytes`."""
         return int(self.concurrency(kv_bytes) * self.context)
 
+    def blocks(self, kv_bytes: int) -> int:
+        """Whole blocks in a pool of `kv_bytes`."""
+        return kv_bytes // self.block_bytes if self.pages else 0
+
     def concurrency(self, kv_bytes: int) -> float:
         """Requests of full context that fit at once."""
-        return kv_bytes // self.block_bytes / self.blocks_per_request if self.tensors else 0.0
+        return self.blocks(kv_bytes) / self.blocks_per_request if self.pages else 0.0
 
     def driver_bytes(self, kv_bytes: int) -> int:
         """What a pool of `kv_bytes` takes on the card: every tensor is rounded up by the allocator."""
-        if not self.tensors:
-            return 0
-        return self.tensors * device_bytes(kv_bytes // self.block_bytes * self.page_bytes)
+        return self._on_card(self.blocks(kv_bytes))
 
     def largest_within(self, budget: int) -> int:
         """The most KV bytes whose `driver_bytes` stay within `budget`; whole blocks, 0 when not one fits."""
-        if not self.tensors:
-            return 0
-        each = budget // self.tensors
-        blocks = (each // SEGMENT * SEGMENT if each >= DIRECT else each // 512 * 512) // self.page_bytes
-        return max(blocks, 0) * self.block_bytes
+        low, high = 0, max(budget, 0) // self.block_bytes if self.pages else 0
+        while low < high:
+            middle = (low + high + 1) // 2
+            low, high = (middle, high) if self._on_card(middle) <= budget else (low, middle - 1)
+        return low * self.block_bytes
+
+    def _on_card(self, blocks: int) -> int:
+        return sum(count * device_bytes(blocks * page) for page, count in Counter(self.pages).items())
 
 
-def kv_cost(
-    facts: Facts, context: int, kv_dtype: str = "auto", block_tokens: int = 16, in_flight: int = 4096
-) -> KvCost:
-    """The pool of `facts` served at `context`. `in_flight` is 2 x max_num_batched_tokens: what a sliding window must
-    hold beyond its window while two batches overlap."""
-    kinds = [kind for kind in facts.attention if kind.layers and kind.kind != "linear"]
+@dataclass(frozen=True)
+class _Group:
+    """Equal layers: `page` bytes for `block` tokens in each of them; a request takes `blocks`."""
+
+    kind: Attention
+    page: int
+    block: int
+
+
+def kv_cost(facts: Facts, context: int, rules: CacheRules = CacheRules()) -> KvCost:
+    """The pool of `facts` served at `context`."""
+    kv_dtype = facts.kv_dtype if rules.kv_dtype == "auto" and facts.kv_dtype else rules.kv_dtype
+    element = element_of(kv_dtype, facts.dtype)
+    kinds = [_kept(kind, rules) for kind in facts.attention if kind.layers and kind.kind != "linear"]
     states = [kind for kind in facts.attention if kind.layers and kind.kind == "linear"]
-    element = 4 if kv_dtype == "auto" and facts.dtype == "float32" else ELEMENT_BYTES.get(kv_dtype, 2)
     if not kinds:
-        return KvCost(0, 0, 0, block_tokens, context, 0)
-    per_token = max(_token_bytes(kind, element, kv_dtype) for kind in kinds)
-    block = block_tokens
-    if states:
-        block = up(ceil(max(kind.state_bytes for kind in states) / per_token), block_tokens)
-    size = _group_size([kind.layers for kind in [*kinds, *states]])
-    need = sum(ceil(kind.layers / size) * _blocks(kind, context, block, in_flight) for kind in [*kinds, *states])
-    token_bytes = sum(kind.layers * _token_bytes(kind, element, kv_dtype) for kind in kinds)
-    return KvCost(per_token * block, size, need, block, context, token_bytes)
+        return KvCost((), 0, rules.block_tokens, context, 0)
+    each = {kind: _token_bytes(kind, element, kv_dtype) for kind in kinds}
+    block = _block(states, max(each.values()), rules)
+    groups = [_Group(kind, block * each[kind], block) for kind in kinds]
+    token_bytes = sum(kind.layers * each[kind] for kind in kinds)
+    if _uniform(kinds) and not states:
+        pages = tuple(group.page for group in groups for _ in range(group.kind.layers))
+        need = max(_blocks(kind, context, block, rules) for kind in kinds)
+        return KvCost(pages, need, block, context, token_bytes)
+    page = max(group.page for group in groups)
+    groups = [_with_page(group, page) for group in groups] + [_Group(kind, page, block) for kind in states]
+    size = _group_size([group.kind.layers for group in groups])
+    need = sum(ceil(one.kind.layers / size) * _blocks(one.kind, context, one.block, rules) for one in groups)
+    return KvCost((page,) * size, need, block, context, token_bytes, bool(states))
+
+
+def unequal(facts: Facts) -> bool:
+    """Whether tokens of some layers cost more than those of others."""
+    return len({_token_bytes(kind, 2, "auto") for kind in facts.attention if kind.kind != "linear"}) > 1
+
+
+def _kept(kind: Attention, rules: CacheRules) -> Attention:
+    return replace(kind, kind="full", window=None) if rules.keep_all and kind.kind in ("full", "sliding") else kind
+
+
+def _uniform(kinds: list[Attention]) -> bool:
+    """Whether all layers hold equally many tokens: they form one group, whose pages may differ."""
+    return len({kind.window for kind in kinds}) == 1
+
+
+def _block(states: list[Attention], token_bytes: int, rules: CacheRules) -> int:
+    """Tokens a block: raised until its page holds a state; with a state a block, whole chunks of the state's kernel."""
+    if not states:
+        return rules.block_tokens
+    largest = max(kind.state_bytes for kind in states)
+    chunk = max(kind.state_chunk for kind in states) if rules.states == "block" else 0
+    return up(ceil(largest / token_bytes), lcm(chunk or 1, rules.block_tokens))
+
+
+def _with_page(group: _Group, page: int) -> _Group:
+    """Smaller pages hold more tokens, where a whole multiple does; else they are padded."""
+    ratio = page // group.page if page % group.page == 0 else 1
+    return replace(group, page=page, block=group.block * ratio)
 
 
 def _token_bytes(kind: Attention, element: int, kv_dtype: str) -> int:
-    """One token in one layer. MLA keeps one latent for all heads; int4 halves, per-token-head types add two scales."""
+    """One token in one layer. MLA keeps one latent for all heads."""
     if kind.kind == "mla":
-        return kind.head_dim_k * element
-    return kind.kv_heads * (kind.head_dim_k + kind.head_dim_v) * element
+        return head_bytes(kv_dtype, kind.head_dim_k, element)
+    sides = (kind.head_dim_k, kind.head_dim_v)
+    return kind.kv_heads * sum(head_bytes(kv_dtype, side, element, kind.kind == "sliding") for side in sides)
 
 
 def _group_size(layers: list[int]) -> int:
@@ -103,10 +179,10 @@ def _group_size(layers: list[int]) -> int:
     return max(layers) if max(layers) < 1.5 * min(layers) else min(layers)
 
 
-def _blocks(kind: Attention, context: int, block: int, in_flight: int) -> int:
+def _blocks(kind: Attention, context: int, block: int, rules: CacheRules) -> int:
     """Blocks that one request of `context` tokens holds in one group of this kind."""
     if kind.kind == "linear":
-        return 1
+        return ceil(context / block) if rules.states == "block" else 2 if rules.states == "two" else 1
     if kind.kind == "sliding" and kind.window and kind.window < context:
-        return ceil(min(kind.window - 1 + in_flight, context) / block) + 1
+        return ceil(min(kind.window - 1 + rules.in_flight, context) / block) + 1
     return ceil(context / block)

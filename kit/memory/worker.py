@@ -12,7 +12,10 @@ from dataclasses import dataclass
 
 from kit.facts.facts import Facts
 from kit.memory.bill import Line
-from kit.memory.constants import HOST_RUNTIME, HOST_WHY, Constants, VersionTraits, constants_for
+from kit.memory.constants import HOST_RUNTIME, HOST_WHY, Constants, constants_for
+from kit.memory.kv_cache import CacheRules, States
+from kit.memory.served import DTYPE_BYTES
+from kit.memory.vllm_versions import VersionTraits
 from kit.memory.weights import lora_bytes, rope_bytes, weights_bytes
 from kit.units import up
 
@@ -36,7 +39,9 @@ class MeasuredSettings:
 @dataclass(frozen=True)
 class WorkerSettings:
     """How a worker is run. `sizes` are the CUDA graph batch sizes, () for eager; `lora_slots` adapters of up to
-    `lora_rank` may be active at once; `in_flight` tokens may be on their way while two batches overlap."""
+    `lora_rank` may be active at once; `in_flight` tokens may be on their way while two batches overlap.
+    `keep_all` and `states` are those of CacheRules; a batch takes `least_batch` tokens at least, and a
+    whole block of the cache when it is `aligned`; `image_tokens` limit an image, 0 for the model's own limit."""
 
     context: int
     requests: int
@@ -50,6 +55,16 @@ class WorkerSettings:
     lora_slots: int = 0
     lora_rank: int = 0
     in_flight: int = 4096
+    keep_all: bool = False
+    states: States = "one"
+    aligned: bool = False
+    least_batch: int = 0
+    image_tokens: int = 0
+
+    @property
+    def cache_rules(self) -> CacheRules:
+        """What the settings make of the KV cache."""
+        return CacheRules(self.kv_dtype, self.block_tokens, self.in_flight, self.keep_all, self.states)
 
     @property
     def measured(self) -> MeasuredSettings:
@@ -99,7 +114,8 @@ def _host_lines(facts: Facts, setting: WorkerSettings) -> list[Line]:
 
 def _card_lines(facts: Facts, setting: WorkerSettings, card: CardTraits) -> list[Line]:
     known = constants_for(card.compute_capability)
-    fp8 = known.fp8 if setting.kv_dtype.startswith("fp8") else 0
+    kv_dtype = facts.kv_dtype if setting.kv_dtype == "auto" and facts.kv_dtype else setting.kv_dtype
+    fp8 = 0 if kv_dtype in ("auto", *DTYPE_BYTES) else known.fp8
     read = "headers read" if facts.from_headers else "counted from config.json"
     why = f"{facts.parameters:,} parameters in {facts.quantization or facts.dtype}, {read}"
     return [
@@ -107,6 +123,7 @@ def _card_lines(facts: Facts, setting: WorkerSettings, card: CardTraits) -> list
         *_adapter_lines(facts, setting, known.lora),
         *_sampler_lines(facts, setting, card, known),
         Line("activations", _activations(facts, setting, known), f"batches of {setting.batched_tokens:,} tokens"),
+        *_encoder_lines(facts, setting, known),
         *_graph_lines(facts, setting, known),
         Line("fp8_cache", fp8, "scales and workspace of a KV cache in fp8"),
         Line("runtime", known.runtime, f"CUDA modules and workspaces; {known.why}"),
@@ -139,6 +156,18 @@ def _activations(facts: Facts, setting: WorkerSettings, known: Constants) -> int
     width = facts.experts_per_token * facts.expert_intermediate if facts.experts_per_token else facts.intermediate
     element = 4 if facts.dtype == "float32" else 2
     return int(known.activations * setting.batched_tokens * (4 * facts.hidden + 3 * width) * element)
+
+
+def _encoder_lines(facts: Facts, setting: WorkerSettings, known: Constants) -> list[Line]:
+    """The run of the largest image, which vLLM tries at its start and any client may send, and outputs that wait.
+    The language model's activations come after it, in the same memory."""
+    if facts.encoder is None:
+        return []
+    found = facts.encoder.limited(setting.image_tokens)
+    beyond = max(found.run_bytes(setting.batched_tokens) - _activations(facts, setting, known), 0)
+    need = beyond + found.cache_bytes(setting.batched_tokens)
+    why = f"images of up to {found.tokens:,} tokens, estimated; none with --language-model-only"
+    return [Line("encoder", need, why)]
 
 
 def _graph_lines(facts: Facts, setting: WorkerSettings, known: Constants) -> list[Line]:

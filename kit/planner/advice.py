@@ -128,7 +128,7 @@ def _bill(inputs: PlanInput, solution: Solution) -> str:
         else:
             rows.append((worker.service, worker.model.memory, f"memory: in the manifest; {setting.measured}"))
         rows += [(f"  {line.label}", line.bytes, line.why) for line in candidate.lines if line.bytes]
-        if least := kv.driver_bytes(kv.bytes_for(1)):
+        if least := kv.driver_bytes(candidate.least_kv):
             rows.append(("  kv cache, one request", least, f"{setting.context:,} tokens x {kv.token_bytes:,} B"))
     nothing = "nothing smaller of this manifest: take smaller models"
     ways = [f"  - {text}" for text in [one.text for one in advice(inputs, solution)] or [nothing]]

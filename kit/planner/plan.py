@@ -20,6 +20,7 @@ from kit.errors import ManifestError, ModelFilesError, Problem
 from kit.gpu import Gpu
 from kit.memory.bill import Line, Plan, Share, bytes_of, reserved
 from kit.memory.candidates import Candidate, Worker, degraded, steps
+from kit.planner import start_checks
 from kit.planner.adapter_compat import misfits, pairs
 from kit.planner.workers import PlanInput, workers_of
 from kit.units import GIB
@@ -77,6 +78,7 @@ def plan(inputs: PlanInput) -> Plan:
     if not solution.fits:
         raise NoRoom(solution)
     shares = tuple(_share(inputs.gpu, solution, n, budget) for n, budget in enumerate(share_out(solution)))
+    _check_starts(inputs, solution, shares)
     if inputs.manifest.start == "parallel" and (measuring := unpinned(shares)):
         # vLLM measures the card unless its KV cache is given in bytes, and counts what its neighbours take meanwhile.
         names = ", ".join(measuring)
@@ -89,6 +91,24 @@ def plan(inputs: PlanInput) -> Plan:
         *(f"{name}: {note}" for name, note in notes if note),
     )
     return Plan(inputs.manifest, inputs.gpu, reserved_for(inputs), solution.usable, shares, said)
+
+
+def _check_starts(inputs: PlanInput, solution: Solution, shares: Sequence[Share]) -> None:
+    """Raises ManifestError with what vLLM would refuse of these workers when they start."""
+    found = [
+        problem
+        for worker, candidate, share in zip(solution.workers, solution.candidates, shares, strict=True)
+        if worker.facts
+        for problem in start_checks.problems(
+            worker.index,
+            share,
+            candidate.setting,
+            candidate.kv.blocks(candidate.least_kv),
+            inputs.images.get(worker.model.name, ""),
+        )
+    ]
+    if found:
+        raise ManifestError(dict.fromkeys(found))
 
 
 def unpinned(shares: Sequence[Share]) -> list[str]:
@@ -150,14 +170,14 @@ def share_out(solution: Solution) -> list[int]:
     """KV budgets in driver bytes, one a worker: its least, and its part of what is left over, by weight, up to what is
     useful. What one cannot use goes to the others. The order of the models does not matter."""
     workers, candidates = solution.workers, solution.candidates
-    least = [candidate.kv.driver_bytes(candidate.kv.bytes_for(1)) for candidate in candidates]
+    least = [candidate.kv.driver_bytes(candidate.least_kv) for candidate in candidates]
     budgets = [
         least[n] if worker.model.memory == "auto" else worker.model.memory - candidates[n].rest
         for n, worker in enumerate(workers)
     ]
     left = solution.usable - sum(_price(w, solution.chosen[n]) for n, w in enumerate(workers))
     room = {
-        n: kv.driver_bytes(kv.bytes_for(candidates[n].setting.requests)) - least[n]
+        n: max(kv.driver_bytes(kv.bytes_for(candidates[n].setting.requests)) - least[n], 0)
         for n, kv in enumerate(candidate.kv for candidate in candidates)
         if workers[n].model.memory == "auto" and kv.tensors
     }
@@ -175,7 +195,7 @@ def _share(gpu: Gpu, solution: Solution, number: int, budget: int) -> Share:
     setting, kv = candidate.setting, candidate.kv
     kv_bytes = kv.largest_within(budget)
     if worker.model.memory == "auto":
-        kv_bytes = min(kv_bytes, kv.bytes_for(setting.requests))
+        kv_bytes = min(kv_bytes, max(kv.bytes_for(setting.requests), candidate.least_kv))
     lines = (*candidate.lines, *_kv_lines(candidate, kv_bytes))
     return Share(
         model=worker.model,
@@ -195,6 +215,9 @@ def _share(gpu: Gpu, solution: Solution, number: int, budget: int) -> Share:
         degraded=degraded(worker, solution.chosen[number]),
         lora_rank=setting.lora_rank,
         start_seconds=_start_seconds(candidate),
+        kv_blocks=kv.blocks(kv_bytes),
+        kv_block=kv.block_tokens,
+        image_tokens=setting.image_tokens,
     )
 
 
@@ -202,7 +225,7 @@ def _kv_lines(candidate: Candidate, kv_bytes: int) -> list[Line]:
     kv = candidate.kv
     if not kv.tensors:
         return []
-    blocks = f"{kv_bytes // kv.block_bytes:,} blocks of {kv.block_tokens}"
+    blocks = f"{kv.blocks(kv_bytes):,} blocks of {kv.block_tokens}"
     waste = 0 if candidate.setting.host else kv.driver_bytes(kv_bytes) - kv_bytes
     cache = Line("kv_cache", kv_bytes, f"{kv.tokens(kv_bytes):,} tokens x {kv.token_bytes:,} B; {blocks}")
     rounding = Line("kv_rounding", waste, f"{kv.tensors} tensors, each in whole 2 MiB segments")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from kit.engines import ENGINES
@@ -12,8 +12,8 @@ from kit.gpu import Gpu
 from kit.manifest.model import Manifest, Model
 from kit.memory.bill import Line
 from kit.memory.candidates import Candidate, Worker, WorkerRequest
-from kit.memory.flags import read_flags
 from kit.memory.worker import Measured
+from kit.planner.refusals import impossible
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ def workers_of(inputs: PlanInput) -> tuple[Worker, ...]:
     made: list[Worker] = []
     for index, model in enumerate(inputs.manifest.models):
         facts = inputs.facts[model.source] if ENGINES[model.engine].PRICED else None
-        found = list(_impossible(index, model, facts))
+        found = list(impossible(index, model, facts, inputs.images.get(model.name, "")))
         problems += found
         made += [] if found else _replicas(inputs, index, model, facts)
     if problems:
@@ -86,27 +86,3 @@ def _measured_lines(candidate: Candidate, lock: Measured) -> tuple[Line, ...]:
     if rest < 0:
         return (Line("measured", lock.rest_bytes - lock.context_bytes, lock.why), context)
     return (*exact, Line("measured_rest", rest, lock.why), context)
-
-
-def _impossible(index: int, model: Model, facts: Facts | None) -> Iterator[Problem]:
-    """What no memory fixes: a context beyond the model's own, weights or flags that cannot be priced."""
-    if facts is None:
-        return
-    if model.context != "auto" and facts.max_position and model.context > facts.max_position:
-        yield Problem(
-            f"'{model.name}' takes at most {facts.max_position} tokens, its context is {model.context}",
-            f"needed: context {facts.max_position} or less (its config.json says max_position_embeddings)",
-            path=("models", index, "context"),
-        )
-    if read_flags(model.args).speculative is not None:
-        yield Problem(
-            f"'{model.name}' uses speculative decoding, whose draft model cannot be priced",
-            "needed: leave --speculative-config out",
-            path=("models", index, "args"),
-        )
-    if facts.quantization == "bitsandbytes":
-        yield Problem(
-            f"'{model.name}' is quantised with bitsandbytes, which vLLM no longer serves",
-            "needed: a checkpoint in AWQ, GPTQ, FP8 or full precision",
-            path=("models", index, "source"),
-        )

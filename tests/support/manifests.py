@@ -8,6 +8,7 @@ from kit.engines import ENGINES
 from kit.manifest import parse as reading
 from kit.manifest.model import (
     GpuConfig,
+    Limits,
     Manifest,
     Model,
     RouterConfig,
@@ -36,7 +37,7 @@ MODEL = st.fixed_dictionaries(
         "weight": st.floats(0.001, 1000),
         "graphs": st.sampled_from(["auto", "full", "small", "off"]),
         "replicas": st.integers(1, 3),
-        "args": st.lists(TEXTS.map(lambda text: f"--x={text}"), max_size=3),
+        "args": st.lists(TEXTS.map(lambda text: f"--seed={text}"), max_size=3),
         "env": st.dictionaries(st.sampled_from(["X_A", "x_b", "_C1"]), VARIABLE_TEXTS),
         "volumes": st.sampled_from([(), ("./a:/data",), ("cache:/srv/cache:ro", "~/b:/b")]),
         "image": st.none() | st.just("registry.example:5000/team/vllm:v1"),
@@ -68,7 +69,8 @@ ANY = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size
 NESTED = st.recursive(
     ANY, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
 )
-WORDS = [*Manifest.model_fields, *GpuConfig.model_fields, *RouterConfig.model_fields, *Model.model_fields, "x", "<<"]
+PARTS = (Manifest, GpuConfig, RouterConfig, Model, Limits)
+WORDS = [*(word for part in PARTS for word in part.model_fields), "x", "<<"]
 VALUES = st.sampled_from(
     [
         "auto", "8k", "4GiB", "none", "off", "vllm", "ollama", "a/b", "./a", "chat", "embed", "0.0.0.0", "::1", "KEY",

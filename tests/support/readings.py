@@ -8,8 +8,8 @@ from typing import Any
 
 from kit.facts.facts import Facts
 from kit.facts.facts_json import read_recorded
-from kit.memory.constants import traits_of
 from kit.memory.kv_cache import KvCost, kv_cost
+from kit.memory.vllm_versions import traits_of
 from kit.memory.worker import (
     CardTraits,
     WorkerSettings,
@@ -38,7 +38,7 @@ class Reading:
 
     @property
     def kv(self) -> KvCost:
-        return kv_cost(self.facts, self.setting.context, self.setting.kv_dtype, self.setting.block_tokens)
+        return kv_cost(self.facts, self.setting.context, self.setting.cache_rules)
 
     @property
     def billed_mib(self) -> float:

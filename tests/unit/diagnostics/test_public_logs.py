@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from kit.facts.facts import Facts, from_config
-from kit.memory.kv_cache import kv_cost
+from kit.memory.kv_cache import CacheRules, kv_cost
 from kit.memory.weights import rope_bytes, weights_bytes
 from kit.units import GIB
 from tests.support.paths import RECORDED
@@ -42,9 +42,8 @@ def logs(*words: str, when: Callable[[dict[str, Any]], bool]) -> Any:
 
 @logs("kv_gib", "kv_tokens", "context", when=is_plain)
 def test_kv_tokens_are_those_of_the_log(log: dict[str, Any]) -> None:
-    cost = kv_cost(
-        facts_of(log), log["context"], log.get("kv_dtype", "auto"), in_flight=log.get("batched_tokens", 2048)
-    )
+    rules = CacheRules(log.get("kv_dtype", "auto"), in_flight=log.get("batched_tokens", 2048))
+    cost = kv_cost(facts_of(log), log["context"], rules)
     least = cost.tokens(int((log["kv_gib"] - PRINTED) * GIB))
     most = cost.tokens(int((log["kv_gib"] + PRINTED) * GIB))
     assert least <= log["kv_tokens"] <= most

@@ -58,7 +58,19 @@ def test_the_kind_of_every_layer_is_read(changes: dict[str, Any], expected: list
 
 
 def test_latent_attention_keeps_one_latent_for_all_heads() -> None:
-    assert attention(config(kv_lora_rank=512, qk_rope_head_dim=64)) == (Attention("mla", 2, 1, 576),)
+    assert attention(config(model_type="deepseek_v2", kv_lora_rank=512, qk_rope_head_dim=64)) == (
+        Attention("mla", 2, 1, 576),
+    )
+
+
+def test_a_latent_of_a_family_outside_vllm_s_list_is_kept_as_full_heads() -> None:
+    """MiniCPM3: q and k of 64 + 32, v padded to the same width."""
+    latent = {"kv_lora_rank": 256, "qk_nope_head_dim": 64, "qk_rope_head_dim": 32, "v_head_dim": 64}
+    assert attention(config(model_type="minicpm3", **latent)) == (Attention("full", 2, 4, 96, 96),)
+
+
+def test_a_v_of_no_width_is_as_wide_as_k() -> None:
+    assert attention(config(v_head_dim=0)) == (Attention("full", 2, 2, 16, 16),)
 
 
 @pytest.mark.parametrize(
@@ -78,7 +90,8 @@ def test_an_encoder_keeps_nothing(changes: dict[str, Any]) -> None:
 def test_a_gated_delta_net_keeps_a_state_whatever_the_length() -> None:
     """Qwen3-Next: conv (2 x 16 x 128 + 32 x 128) x 3 and 32 matrices of 128 x 128, in 2 bytes."""
     linear, full = attention(config(model_type="qwen3_next", num_hidden_layers=48))
-    assert linear == Attention("linear", 36, state_bytes=8192 * 3 * 2 + 32 * 128 * 128 * 2)
+    assert (linear.kind, linear.layers) == ("linear", 36)
+    assert (linear.state_bytes, linear.ssm_width) == (8192 * 3 * 2 + 32 * 128 * 128 * 2, 2)
     assert (full.kind, full.layers, full.head_dim_k) == ("full", 12, 256)
 
 

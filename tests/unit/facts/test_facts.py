@@ -89,7 +89,8 @@ def test_the_dtype_served_is_the_one_vllm_takes_by_itself(
 
 
 def test_states_cost_no_bytes_a_token_and_latents_one_row() -> None:
-    assert kv_bytes_per_token(facts_of(kv_lora_rank=512, qk_rope_head_dim=64), 2) == 2 * 576 * 2
+    latent = facts_of(model_type="deepseek_v2", kv_lora_rank=512, qk_rope_head_dim=64)
+    assert kv_bytes_per_token(latent, 2) == 2 * 576 * 2
     assert kv_bytes_per_token(facts_of(model_type="lfm2", layer_types=["conv", "full_attention"]), 1) == 2 * 32
     assert kv_bytes_per_token(facts_of(is_causal=False)) == 0
 

@@ -44,7 +44,7 @@ models:
     graphs: off
     replicas: 2
     adapters: [{name: code, source: ./adapters/code}]
-    args: [--max-num-batched-tokens, 2048, --rope-scaling, '{"a": 1.50}']
+    args: [--max-num-batched-tokens, 2048, --override-generation-config, '{"a": 1.50}']
     env: {HF_TOKEN: "${HF_TOKEN}", http_proxy: "", TEMPERATURE: 1.10, LIMIT: 1.0e+3}
     volumes: ["./data:/data:ro", "cache:/srv/cache"]
     image: vllm/vllm-openai:v0.26.0
@@ -87,7 +87,7 @@ def test_every_word_is_read_into_its_type() -> None:
                 graphs="off",
                 replicas=2,
                 adapters=(Adapter(name="code", source="./adapters/code"),),
-                args=("--max-num-batched-tokens", "2048", "--rope-scaling", '{"a": 1.50}'),
+                args=("--max-num-batched-tokens", "2048", "--override-generation-config", '{"a": 1.50}'),
                 env={"HF_TOKEN": "${HF_TOKEN}", "http_proxy": "", "TEMPERATURE": "1.10", "LIMIT": "1.0e+3"},
                 volumes=("./data:/data:ro", "cache:/srv/cache"),
                 image="vllm/vllm-openai:v0.26.0",
@@ -271,6 +271,6 @@ def test_of_endless_mistakes_the_first_are_told_and_the_rest_counted() -> None:
 
 
 def test_numbers_as_text_leave_the_document_as_it_was() -> None:
-    document = load(model("args: [--x, 1.10]"), "f")
-    assert parse(document).models[0].args == ("--x", "1.10")
-    assert document.data["models"][0]["args"] == ["--x", 1.1]
+    document = load(model("args: [--seed, 1.10]"), "f")
+    assert parse(document).models[0].args == ("--seed", "1.10")
+    assert document.data["models"][0]["args"] == ["--seed", 1.1]

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from kit.memory.candidates import candidates
-from kit.memory.constants import traits_of
+from kit.memory.vllm_versions import traits_of
 from kit.memory.worker import CardTraits, WorkerSettings
 from tests.support.planning import CHAT, FACTS, ask
 

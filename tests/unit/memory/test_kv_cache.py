@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kit.facts.facts import Attention, Facts
-from kit.memory.kv_cache import KvCost, device_bytes, kv_cost
+from kit.memory.kv_cache import CacheRules, KvCost, device_bytes, kv_cost
 from kit.units import GIB, MIB
 
 
@@ -35,25 +35,25 @@ def test_tokens_are_those_that_vllm_logged(attention: Attention, context: int, k
 
 
 def test_fp8_doubles_the_tokens() -> None:
-    assert kv_cost(facts(full(24, 2, 64)), 4096, "fp8").tokens(GIB) == 174_752
+    assert kv_cost(facts(full(24, 2, 64)), 4096, CacheRules("fp8")).tokens(GIB) == 174_752
 
 
 def test_the_cpu_keeps_128_tokens_a_block() -> None:
-    cost = kv_cost(facts(full(30, 3, 64)), 2048, block_tokens=128)
+    cost = kv_cost(facts(full(30, 3, 64)), 2048, CacheRules(block_tokens=128))
     assert (cost.tokens(512 * MIB), round(cost.concurrency(512 * MIB), 2)) == (23_296, 11.38)
 
 
 def test_gemma_3_1b_is_padded_to_28_layers() -> None:
     sliding, some = Attention("sliding", 22, 1, 256, 256, window=512), full(4, 1, 256)
-    cost = kv_cost(facts(sliding, some), 2048, in_flight=16384)
+    cost = kv_cost(facts(sliding, some), 2048, CacheRules(in_flight=16384))
     assert cost.tensors == 4
     assert cost.blocks_per_request == 6 * (2048 // 16 + 1) + 2048 // 16
 
 
 def test_a_short_window_saves_blocks_only_beyond_window_and_batches() -> None:
     sliding, some = Attention("sliding", 20, 1, 64, 64, window=512), full(4, 1, 64)
-    near = kv_cost(facts(sliding, some), 4096, in_flight=4096)
-    far = kv_cost(facts(sliding, some), 32768, in_flight=4096)
+    near = kv_cost(facts(sliding, some), 4096, CacheRules(in_flight=4096))
+    far = kv_cost(facts(sliding, some), 32768, CacheRules(in_flight=4096))
     assert near.blocks_per_request == 5 * (4096 // 16 + 1) + 256
     assert far.blocks_per_request == 5 * ((511 + 4096 + 15) // 16 + 1) + 2048
 
@@ -70,8 +70,7 @@ def test_a_model_without_attention_keeps_nothing() -> None:
 
 COSTS = st.builds(
     KvCost,
-    page_bytes=st.integers(1, 200).map(lambda n: n * 1024),
-    tensors=st.integers(1, 80),
+    pages=st.lists(st.integers(1, 200).map(lambda n: n * 1024), min_size=1, max_size=80).map(tuple),
     blocks_per_request=st.integers(1, 4096),
     block_tokens=st.just(16),
     context=st.just(4096),

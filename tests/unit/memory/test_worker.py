@@ -8,7 +8,7 @@ from statistics import median
 import pytest
 
 from kit.memory.candidates import WorkerRequest, price
-from kit.memory.constants import traits_of
+from kit.memory.vllm_versions import traits_of
 from kit.memory.weights import lora_bytes, rope_bytes, weights_bytes
 from kit.memory.worker import (
     WorkerSettings,
