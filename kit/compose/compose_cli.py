@@ -15,11 +15,11 @@ from pathlib import Path
 from kit.compose import config
 from kit.compose.compose_files import compose_files, dotenv, file_of
 from kit.compose.config_errors import Texts, placed, problem_of
+from kit.compose.config_keys import OLDEST_COMPOSE
 from kit.compose.spec import ProjectSpec
 from kit.errors import Problem, TargetError
 
 SECONDS = 30
-OLDEST = (2, 20)  # which has `include`, and `required` for dependencies
 INSTALL = "`sudo apt-get install docker-compose-plugin`, or https://docs.docker.com/compose/install/linux/"
 
 
@@ -145,12 +145,12 @@ def _with_hashes(project: ProjectSpec, hashes: Mapping[str, str]) -> ProjectSpec
 
 def checked(version: str | None) -> str:
     """The version, when it is one that can be used. Raises TargetError."""
-    oldest = ".".join(map(str, OLDEST))
+    oldest = ".".join(map(str, OLDEST_COMPOSE))
     if version is None:
         what = "the Docker Compose plug-in, which reads the compose file, is not installed"
         raise TargetError(Problem(what, f"{oldest} or newer", INSTALL))
     found = re.match(r"(\d+)\.(\d+)", version)
-    if found and (int(found[1]), int(found[2])) < OLDEST:
+    if found and (int(found[1]), int(found[2])) < OLDEST_COMPOSE:
         raise TargetError(Problem(f"Docker Compose {version} is too old", f"{oldest} or newer", INSTALL))
     return version
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from kit.errors import KeyPath, Problem, dotted
 
+OLDEST_COMPOSE = (2, 20)  # which has `include`, and `required` for dependencies
 USE_COMPOSE = "take it out, or use `docker compose up` for this file"
 
 # Read by Compose before the kit sees them, or without a part in what `docker compose create` makes.

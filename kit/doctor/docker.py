@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from kit.compose.config_keys import OLDEST_COMPOSE
 from kit.doctor.model import Finding, ImageState, Machine, Requirements
 
 OLDEST_ENGINE = (20, 10)
 CDI_ENGINE = (25, 0)
-OLDEST_COMPOSE = (2, 17)
 OURS = "monogpu/"  # images that scripts/build-images makes; no registry has them
 
 
@@ -40,15 +40,16 @@ def docker(machine: Machine, wants: Requirements) -> Iterator[Finding]:
 
 
 def compose(machine: Machine, wants: Requirements) -> Iterator[Finding]:
-    """The kit drives the Engine itself; `docker compose up` on the printed file needs Compose."""
+    """Compose reads the project's files for `up`."""
+    install = "apt-get install docker-compose-plugin"
     if machine.compose is None:
-        what = "Docker Compose is not installed: the kit needs none, `docker compose up` on the printed file does"
-        yield Finding("compose", "warn", what, "apt-get install docker-compose-plugin")
+        yield Finding("compose", "fail", "Docker Compose is not installed, which reads compose files for `up`", install)
         return
     found = version(machine.compose)
     if found is not None and found < OLDEST_COMPOSE:
-        what = f"Compose {machine.compose} is older than {_dotted(OLDEST_COMPOSE)}"
-        yield Finding("compose", "warn", what, "apt-get install docker-compose-plugin")
+        yield Finding(
+            "compose", "fail", f"Compose {machine.compose}; needed: {_dotted(OLDEST_COMPOSE)} or newer", install
+        )
     else:
         yield Finding("compose", "ok", f"Compose {machine.compose}")
 

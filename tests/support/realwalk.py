@@ -16,7 +16,7 @@ from kit.compose import up
 from tests.fakes.cardengine import REAL
 from tests.support.walks import ROOT, Walk, free_port
 
-SECONDS = 900.0  # a start is 35 s on two idle cores, and these may be busy
+SECONDS = 1800.0  # a start is 35 s on two idle cores, and these may be busy
 
 
 @contextlib.contextmanager

@@ -86,13 +86,13 @@ SPOILED: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "no compose": (
         {"compose": None},
         {},
-        "warn compose: Docker Compose is not installed: the kit needs none, `docker compose up` on the printed file "
-        "does -> apt-get install docker-compose-plugin",
+        "fail compose: Docker Compose is not installed, which reads compose files for `up` -> "
+        "apt-get install docker-compose-plugin",
     ),
     "an old compose": (
         {"compose": "2.3.4"},
         {},
-        "warn compose: Compose 2.3.4 is older than 2.17 -> apt-get install docker-compose-plugin",
+        "fail compose: Compose 2.3.4; needed: 2.20 or newer -> apt-get install docker-compose-plugin",
     ),
     "an image that cannot be had": (
         {"images": {VLLM: ImageState(False, False, "the registry cannot be reached"), SMG: ImageState(True)}},
