@@ -54,6 +54,17 @@ def cell(text: str) -> str:
     return text.replace("|", "\\|").replace("\n", " ")
 
 
+def cards() -> str:
+    """Every card that --gpu knows by name."""
+    from kit import cards
+
+    head = [
+        "| card | nvidia-smi, MiB | programs, MiB | capability | CUDA context, MiB | source |",
+        "|---|--:|--:|---|--:|---|",
+    ]
+    return "\n".join([*head, *(f"| {' | '.join(map(cell, row))} |" for row in cards.table())])
+
+
 def commands() -> str:
     """Every command, from the command line's own help."""
     import typer.main
