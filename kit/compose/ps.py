@@ -13,7 +13,8 @@ from kit.compose.events import Did, Watch, unwatched
 from kit.compose.observe import containers
 from kit.compose.observed import ContainerState, ContainerSummary, publications
 from kit.compose.reconcile import stop_order
-from kit.diagnostics.explain import explain, explain_exit
+from kit.diagnostics import docker_errors
+from kit.diagnostics.explain import explain, explain_exit, remark
 from kit.diagnostics.pattern import Explanation
 from kit.errors import Problem, TargetError
 
@@ -36,9 +37,17 @@ def status(project: str, client: DockerClient) -> tuple[ContainerSummary, ...]:
 
 
 def cause_of(container: ContainerState, log: str) -> Explanation | None:
-    """Why it ended or is unhealthy, as far as its exit code and its log say."""
+    """Why it ended, is unhealthy or could not be started, as far as its exit code, its log and Docker say."""
     by_exit = explain_exit(container.exit_code, container.out_of_memory)
-    return by_exit if container.out_of_memory else explain(log) or by_exit
+    return by_exit if container.out_of_memory else explain(log) or docker_errors.explain(container.error) or by_exit
+
+
+def said_by(container: ContainerSummary, log: str) -> Explanation | None:
+    """Why it does not run as it should; where it does, what its log says of how it serves."""
+    ended = container.status != "running" and (container.role != "download" or container.exit_code != 0)
+    if ended or container.health == "unhealthy":
+        return cause_of(container, log)
+    return remark(log) if container.status == "running" else None
 
 
 def log_of(

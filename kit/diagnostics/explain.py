@@ -76,7 +76,16 @@ _ACCESS = re.compile(r'^[^\n]{0,400}"[A-Z]{3,7} \S{1,2000} HTTP/[\d.]+" \d{3}[^\
 
 def explain(log: str) -> Explanation | None:
     """What a worker's log says went wrong; None when no pattern is found."""
-    return first(PATTERNS, _ACCESS.sub("", _QUOTED.sub(r"\1", log[-MOST_READ:])))
+    return first(PATTERNS, _read(log))
+
+
+def remark(log: str) -> Explanation | None:
+    """What the log of a worker that runs says of how it serves, such as layers that are not on the card."""
+    return first([one for one in PATTERNS if one.serving], _read(log))
+
+
+def _read(log: str) -> str:
+    return _ACCESS.sub("", _QUOTED.sub(r"\1", log[-MOST_READ:]))
 
 
 def explain_exit(code: int, out_of_memory: bool) -> Explanation | None:

@@ -11,6 +11,7 @@ PATTERNS: tuple[Pattern, ...] = (
         "give Ollama more of the card (`memory` of the other models), or write a smaller `context` or `requests`, or "
         "take "
         "a smaller quantization",
+        serving=True,
     ),
     Pattern(
         r"pull model manifest: (?:file does not exist|404)|model '?(?P<name>[^'\s]+)'? not found, try pulling"
@@ -33,12 +34,14 @@ PATTERNS: tuple[Pattern, ...] = (
         r"requested context size too large for model|n_ctx_per_seq \(\d+\) > n_ctx_train",
         "`context` is longer than the model was trained for",
         "write a smaller `context` for the model",
+        serving=True,
     ),
     Pattern(
         r"no compatible GPUs were discovered|no nvidia devices detected|no usable GPU found|using CPU instead",
         "Ollama found no card that it can use, and computes on the processor",
         "with `gpu: {device: none}` that is meant; else `monogpu-kit doctor` looks at the card",
         general=True,
+        serving=True,
     ),
     Pattern(
         r"model request too large for system",

@@ -16,7 +16,8 @@ _COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 class Pattern:
     """When `pattern` is found, `cause` is why and `fix` what to do; `{name}` in them is a group of the pattern, or
     what `derived` makes of the groups. One that is `general` is true of many failures and tried after all others.
-    What is found counts for nothing where `unless` is found in its line or the two above."""
+    What is found counts for nothing where `unless` is found in its line or the two above. `serving` marks what a worker
+    says that runs on."""
 
     pattern: str
     cause: str
@@ -25,6 +26,7 @@ class Pattern:
     derived: Callable[[Mapping[str, str]], Mapping[str, str]] | None = None
     general: bool = False
     unless: str = ""
+    serving: bool = False
 
     def find(self, text: str) -> re.Match[str] | None:
         """Where it is said, the first time."""

@@ -31,6 +31,7 @@ PATTERNS: tuple[Pattern, ...] = (
         "one {what} becomes {length} tokens, and the worker keeps {most} of them",
         "send it smaller; or write `args: [--max-num-batched-tokens, '{length}']` for the model, which enlarges that "
         "cache",
+        serving=True,
     ),
     Pattern(
         r"(?:decoder |encoder )?prompt \((?:total )?length (?P<length>\d+)\) is longer than the maximum (?:model"
@@ -42,11 +43,13 @@ PATTERNS: tuple[Pattern, ...] = (
         r"|exceeds the available context size",
         "a request is longer than the worker's context {most}{limit}{only}: prompt, images and `max_tokens` together",
         "send less, or write a larger `context` for the model",
+        serving=True,
     ),
     Pattern(
         r"At most (?P<most>\d+) (?P<what>image|video|audio)\(?s?\)? may be provided",
         "a request holds more than {most} {what}s, which is the worker's limit",
         "send fewer, or write `args: [--limit-mm-per-prompt, '{\"{what}\": 4}']` for the model",
+        serving=True,
     ),
     Pattern(
         r"limit_mm_per_prompt` is only supported for multimodal",
@@ -57,17 +60,20 @@ PATTERNS: tuple[Pattern, ...] = (
         r"jinja2\.exceptions\.\w+: (?P<why>[^\n]{1,200})|Conversation roles must alternate",
         "the chat template does not take a request: {why}",
         "send messages in the order that the model's card shows; or `args: [--chat-template, FILE]` with another",
+        serving=True,
     ),
     Pattern(
         r"is not a multimodal model|does not support (?:image|video|audio|multimodal|multi-modal) (?:input|data)s?",
         "a request holds an image or sound, and this model reads text alone",
         "take a model that sees or hears as `source`",
+        serving=True,
     ),
     Pattern(
         r"does not support matryoshka representation",
         "a request asks for vectors of another size (`dimensions`), and the model was not trained for that",
         "leave `dimensions` out of requests; or, if the model's card allows it, write "
         "`args: [--hf-overrides, '{\"is_matryoshka\": true}']`",
+        serving=True,
     ),
     Pattern(
         r"This model does not support `--runner (?P<runner>\w+)`|--convert (?P<convert>\w+)` is not supported by "
@@ -82,5 +88,6 @@ PATTERNS: tuple[Pattern, ...] = (
         r"server busy, please try again|maximum pending requests exceeded",
         "more requests wait than Ollama takes",
         "send fewer at once, or write `env: {OLLAMA_MAX_QUEUE: '1024'}` for the models of Ollama",
+        serving=True,
     ),
 )

@@ -73,12 +73,13 @@ def _service(
 
 
 def why(client: DockerClient, project: str, name: str) -> Explanation | None:
-    """Why a service (or the one that serves a name) does not run as it should; None when it does, or when its log does
-    not tell."""
+    """What the log of a service (or of the one that serves a name) says: why it does not run as it should, or how it
+    serves. None when it does not tell."""
     for one in ps.status(project, client):
-        ended = one.status != "running" and (one.role != "download" or one.exit_code != 0)
-        if name in (one.service, one.name, *one.names) and (ended or one.health == "unhealthy"):
-            return cause_of(one, log_of(client, one.id, CAUSE_LINES))
+        if name in (one.service, one.name, *one.names) and (
+            found := ps.said_by(one, log_of(client, one.id, CAUSE_LINES))
+        ):
+            return found
     return None
 
 
