@@ -113,81 +113,59 @@ def _requests(value: list[Values]) -> Json:
 
 def _throttle(unit: str) -> Callable[[list[Values]], Json]:
     def read(value: list[Values]) -> Json:
-        written = [
-            {key.lower(): item for key, item in one.items()} for one in value
-        ]  # Compose writes them as Path, Rate
-        return [{"Path": one["path"], unit.title(): size(one[unit])} for one in written]
+        written = [{key.title(): item for key, item in one.items()} for one in value]  # Compose has Path, Rate
+        return [{"Path": one["Path"], unit: size(one[unit])} for one in written]
 
     return read
 
 
+# Keys whose value is taken as it is, of the container and of its host, and those with a number.
+_CONTAINER = {
+    "command": "Cmd", "domainname": "Domainname", "entrypoint": "Entrypoint", "hostname": "Hostname",
+    "stdin_open": "OpenStdin", "stop_signal": "StopSignal", "tty": "Tty", "user": "User",
+    "working_dir": "WorkingDir",
+}  # fmt: skip
+_AS_IS = {
+    "annotations": "Annotations", "blkio_config.weight": "BlkioWeight", "cap_add": "CapAdd", "cap_drop": "CapDrop",
+    "cgroup": "CgroupnsMode", "cgroup_parent": "CgroupParent", "cpuset": "CpusetCpus",
+    "device_cgroup_rules": "DeviceCgroupRules", "dns": "Dns", "dns_opt": "DnsOptions", "dns_search": "DnsSearch",
+    "group_add": "GroupAdd", "init": "Init", "ipc": "IpcMode", "isolation": "Isolation",
+    "oom_kill_disable": "OomKillDisable", "pid": "PidMode", "privileged": "Privileged",
+    "read_only": "ReadonlyRootfs", "runtime": "Runtime", "security_opt": "SecurityOpt", "storage_opt": "StorageOpt",
+    "sysctls": "Sysctls", "userns_mode": "UsernsMode", "uts": "UTSMode",
+}  # fmt: skip
+_NUMBERS = {
+    "cpu_count": "CpuCount", "cpu_period": "CpuPeriod", "cpu_quota": "CpuQuota",
+    "cpu_rt_period": "CpuRealtimePeriod", "cpu_rt_runtime": "CpuRealtimeRuntime", "cpu_shares": "CpuShares",
+    "deploy.resources.limits.pids": "PidsLimit", "mem_swappiness": "MemorySwappiness",
+    "oom_score_adj": "OomScoreAdj", "pids_limit": "PidsLimit",
+}  # fmt: skip
 SETTINGS: Mapping[str, tuple[Callable[[Any], Json], tuple[str, ...]]] = {
-    "command": (_as_is, ("Cmd",)),
-    "domainname": (_as_is, ("Domainname",)),
-    "entrypoint": (_as_is, ("Entrypoint",)),
+    **{key: (_as_is, (name,)) for key, name in _CONTAINER.items()},
+    **{key: (_as_is, (_HOST, name)) for key, name in _AS_IS.items()},
+    **{key: (int, (_HOST, name)) for key, name in _NUMBERS.items()},
     "healthcheck": (_healthcheck, ("Healthcheck",)),
-    "hostname": (_as_is, ("Hostname",)),
-    "stdin_open": (_as_is, ("OpenStdin",)),
     "stop_grace_period": (_seconds, ("StopTimeout",)),
-    "stop_signal": (_as_is, ("StopSignal",)),
-    "tty": (_as_is, ("Tty",)),
-    "user": (_as_is, ("User",)),
-    "working_dir": (_as_is, ("WorkingDir",)),
-    "annotations": (_as_is, (_HOST, "Annotations")),
-    "blkio_config.weight": (_as_is, (_HOST, "BlkioWeight")),
-    "blkio_config.weight_device": (_throttle("weight"), (_HOST, "BlkioWeightDevice")),
-    "blkio_config.device_read_bps": (_throttle("rate"), (_HOST, "BlkioDeviceReadBps")),
-    "blkio_config.device_read_iops": (_throttle("rate"), (_HOST, "BlkioDeviceReadIOps")),
-    "blkio_config.device_write_bps": (_throttle("rate"), (_HOST, "BlkioDeviceWriteBps")),
-    "blkio_config.device_write_iops": (_throttle("rate"), (_HOST, "BlkioDeviceWriteIOps")),
-    "cap_add": (_as_is, (_HOST, "CapAdd")),
-    "cap_drop": (_as_is, (_HOST, "CapDrop")),
-    "cgroup": (_as_is, (_HOST, "CgroupnsMode")),
-    "cgroup_parent": (_as_is, (_HOST, "CgroupParent")),
-    "cpu_count": (int, (_HOST, "CpuCount")),
+    "blkio_config.weight_device": (_throttle("Weight"), (_HOST, "BlkioWeightDevice")),
+    "blkio_config.device_read_bps": (_throttle("Rate"), (_HOST, "BlkioDeviceReadBps")),
+    "blkio_config.device_read_iops": (_throttle("Rate"), (_HOST, "BlkioDeviceReadIOps")),
+    "blkio_config.device_write_bps": (_throttle("Rate"), (_HOST, "BlkioDeviceWriteBps")),
+    "blkio_config.device_write_iops": (_throttle("Rate"), (_HOST, "BlkioDeviceWriteIOps")),
     "cpu_percent": (lambda value: int(float(value) * 100), (_HOST, "CpuPercent")),
-    "cpu_period": (int, (_HOST, "CpuPeriod")),
-    "cpu_quota": (int, (_HOST, "CpuQuota")),
-    "cpu_rt_period": (int, (_HOST, "CpuRealtimePeriod")),
-    "cpu_rt_runtime": (int, (_HOST, "CpuRealtimeRuntime")),
-    "cpu_shares": (int, (_HOST, "CpuShares")),
     "cpus": (_cpus, (_HOST, "NanoCpus")),
-    "cpuset": (_as_is, (_HOST, "CpusetCpus")),
     "deploy.restart_policy": (_restart_policy, (_HOST, "RestartPolicy")),
     "deploy.resources.limits.cpus": (_cpus, (_HOST, "NanoCpus")),
     "deploy.resources.limits.memory": (size, (_HOST, "Memory")),
-    "deploy.resources.limits.pids": (int, (_HOST, "PidsLimit")),
     "deploy.resources.reservations.memory": (size, (_HOST, "MemoryReservation")),
     "deploy.resources.reservations.devices": (_requests, (_HOST, "DeviceRequests")),
-    "device_cgroup_rules": (_as_is, (_HOST, "DeviceCgroupRules")),
     "devices": (_devices, (_HOST, "Devices")),
-    "dns": (_as_is, (_HOST, "Dns")),
-    "dns_opt": (_as_is, (_HOST, "DnsOptions")),
-    "dns_search": (_as_is, (_HOST, "DnsSearch")),
     "extra_hosts": (_extra_hosts, (_HOST, "ExtraHosts")),
-    "group_add": (_as_is, (_HOST, "GroupAdd")),
-    "init": (_as_is, (_HOST, "Init")),
-    "ipc": (_as_is, (_HOST, "IpcMode")),
-    "isolation": (_as_is, (_HOST, "Isolation")),
     "logging": (_logging, (_HOST, "LogConfig")),
     "mem_limit": (size, (_HOST, "Memory")),
     "mem_reservation": (size, (_HOST, "MemoryReservation")),
-    "mem_swappiness": (int, (_HOST, "MemorySwappiness")),
     "memswap_limit": (size, (_HOST, "MemorySwap")),
-    "oom_kill_disable": (_as_is, (_HOST, "OomKillDisable")),
-    "oom_score_adj": (int, (_HOST, "OomScoreAdj")),
-    "pid": (_as_is, (_HOST, "PidMode")),
-    "pids_limit": (int, (_HOST, "PidsLimit")),
-    "privileged": (_as_is, (_HOST, "Privileged")),
-    "read_only": (_as_is, (_HOST, "ReadonlyRootfs")),
     "restart": (_restart, (_HOST, "RestartPolicy")),
-    "runtime": (_as_is, (_HOST, "Runtime")),
-    "security_opt": (_as_is, (_HOST, "SecurityOpt")),
     "shm_size": (size, (_HOST, "ShmSize")),
-    "storage_opt": (_as_is, (_HOST, "StorageOpt")),
-    "sysctls": (_as_is, (_HOST, "Sysctls")),
     "tmpfs": (_tmpfs, (_HOST, "Tmpfs")),
     "ulimits": (_ulimits, (_HOST, "Ulimits")),
-    "userns_mode": (_as_is, (_HOST, "UsernsMode")),
-    "uts": (_as_is, (_HOST, "UTSMode")),
 }
