@@ -60,6 +60,10 @@ DEFAULTS: Mapping[str, Mapping[str, object]] = {
 }
 
 
+class FieldError(ModelFilesError):
+    """A field of config.json is missing, or is no number: the file is wrong, or the family is one that has others."""
+
+
 def unusable(source: str, what: str, needed: str = "", hint: str = "") -> ModelFilesError:
     """The error of this stage, naming the model first."""
     return ModelFilesError(Problem(f"{source}: {what}", needed, hint))
@@ -74,13 +78,17 @@ def number(source: str, fields: Mapping[str, object], name: str, default: int | 
     """A whole, non-negative number from `fields`, by its name or an alias."""
     value = next((fields[key] for key in (name, *ALIASES.get(name, ())) if fields.get(key) is not None), default)
     if value is None:
-        raise unusable(source, f"config.json has no {name}", "the kit cannot size this model")
+        raise _field(source, f"config.json has no {name}", "the kit cannot size this model")
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     least = 1 if name == "num_attention_heads" else 0
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise unusable(source, f"config.json says {name}: {value!r}", f"a whole number, {least} or more")
+        raise _field(source, f"config.json says {name}: {value!r}", f"a whole number, {least} or more")
     return value
+
+
+def _field(source: str, what: str, needed: str) -> FieldError:
+    return FieldError(Problem(f"{source}: {what}", needed))
 
 
 def first_of(name: str, *places: Mapping[str, object]) -> object:

@@ -12,7 +12,7 @@ from math import prod
 
 from kit.errors import ModelFilesError
 from kit.facts.attention import Attention, attention, rope_elements, rotary_dim
-from kit.facts.config_fields import unusable
+from kit.facts.config_fields import FieldError, unusable
 from kit.facts.config_json import Config, parse
 from kit.facts.families.decoders import FAMILIES
 from kit.facts.lora_adapter import AdapterFacts, adapter_from_config
@@ -26,6 +26,13 @@ __all__ = [
 ]  # fmt: skip
 
 # Architectures that overflow in float16, so that vLLM refuses it (config/model.py, _FLOAT16_NOT_SUPPORTED_MODELS).
+# Families that are sized by their headers, besides those that can be counted.
+SIZED = (
+    "FalconForCausalLM", "Gemma4ForCausalLM", "Gemma4ForConditionalGeneration", "GptOssForCausalLM",
+    "GraniteMoeHybridForCausalLM", "Lfm2ForCausalLM", "MiniCPM3ForCausalLM", "Mistral3ForConditionalGeneration",
+    "Olmo3ForCausalLM", "Qwen3NextForCausalLM", "Qwen3VLForConditionalGeneration", "Qwen3_5ForConditionalGeneration",
+    "Qwen3_5MoeForConditionalGeneration",
+)  # fmt: skip
 NO_FLOAT16 = ("Gemma2", "Gemma3", "Glm4")
 
 
@@ -98,7 +105,11 @@ def from_config(
     `headers` maps a tensor's name to (dtype, shape). `max_seq_length` is that of sentence_bert_config.json. With
     headers the tensors of any architecture are exact; without, they are counted for the families of families/.
     Raises ModelFilesError for a config.json that lacks what is needed, or an architecture that is not counted."""
-    c = parse(source, config, max_seq_length)
+    try:
+        c = parse(source, config, max_seq_length)
+        kinds = attention(c)
+    except FieldError:
+        raise _as_family(source, config) from None
     kept_in = c.dtype or common_dtype(headers or {}) or "float32"
     experts = c.number("num_experts_per_tok", c.number("top_k_experts", c.number("moe_topk", 0)))
     return Facts(
@@ -115,7 +126,7 @@ def from_config(
         max_position=c.max_position,
         dtype=served_dtype(kept_in, None, architecture=c.architecture),
         tied=c.tied,
-        attention=attention(c),
+        attention=kinds,
         tensors=_read(c, headers) if headers else _counted(c, kept_in),
         rotary_dim=rotary_dim(c),
         quantization=c.quantization.method if c.quantization else None,
@@ -131,6 +142,18 @@ def from_config(
         encoder=encoder(c),
         kv_dtype=c.quantization.kv_dtype if c.quantization else "",
     )
+
+
+def _as_family(source: str, config: Mapping[str, object]) -> ModelFilesError:
+    """A field that is missing is the file's fault where the family is known, and the kit's where it is not."""
+    named = config.get("architectures")
+    family = str(named[0]) if isinstance(named, list) and named else ""
+    if not family or family in FAMILIES or family in SIZED:
+        try:
+            attention(parse(source, config))
+        except ModelFilesError as error:
+            return error
+    return unusable(source, f"{family}: the kit cannot size it yet", "another model, or another engine with memory:")
 
 
 def served_dtype(

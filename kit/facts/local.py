@@ -68,8 +68,21 @@ def read_folder(source: str, place: Path, weights: Callable[[Sequence[str]], lis
     small = {name: read_json(source, place / name) for name in ASKED if name in names}
     files = weights(names)
     whole(source, files)
+    _links(source, place, files)
     header = {name: entry for file in files for name, entry in read_header(source, place / file).items()}
     return ModelFolder(names, small, header or None)
+
+
+def _links(source: str, place: Path, files: Sequence[str]) -> None:
+    """Raises ModelFilesError for weights that are links out of the folder, which a container does not see. A snapshot
+    of the Hub's cache is mounted with the folder that its links lead to."""
+    if place.parent.name == "snapshots" and place.parent.parent.name.startswith("models--"):
+        return
+    inside = place.resolve()
+    out = next((name for name in files if inside not in (place / name).resolve().parents), None)
+    if out:
+        what = f"{out} is a link out of the folder, which the worker does not see"
+        raise unusable(source, what, "give the folder with the files themselves, or copy them: cp -rL")
 
 
 def whole(source: str, files: Sequence[str]) -> None:

@@ -62,7 +62,8 @@ NOTHING = _words(
     "ssl-cert-reqs ssl-ciphers stream-interval structured-outputs-config tokenizer tokenizer-mode "
     "tokenizer-revision tokens-only tool-call-parser tool-parser-plugin tool-server tool-strict-level "
     "trust-remote-code trust-request-chat-template trust-request-mm-kwargs use-tqdm-on-load uvicorn-log-level "
-    "video-pruning-method video-pruning-rate watermark watermark-config"
+    "video-pruning-method video-pruning-rate watermark watermark-config grpc-port "
+    "lora-target-modules enable-shm-tensor-arena sleep-preserve-parameter-names"
 )
 
 _OFFLOAD = "moves weights or KV cache to the host"
@@ -102,9 +103,23 @@ UNPRICED: Mapping[str, str] = {
     "device-memory-utilization": "changes what the worker may take, which the plan sets",
     "mm-encoder-only": "leaves the language model out",
     "enable-return-routed-experts": "keeps every token's experts",
+    "aux-output-config": "keeps more of every token",
+    "return-sampling-mask": "keeps more of every token",
+    "long-prefill-token-threshold-adaptive": "changes batches, which the plan sets",
     "use-fp64-gumbel": "samples in 64 bits",
     "weight-transfer-config": "receives weights from another process",
 }
+
+# Families of flags that keep growing.
+_FAMILIES = (
+    (
+        r"(data-parallel|dp|dcp|cp|elastic-ep|distributed|cpu-distributed|disable-nccl|fault-tolerance|"
+        r"enable-(scale-out|nccl|ep|hc-sp|batch-sharded|fault))(-.*)?",
+        _PARALLEL,
+    ),
+    (r".*-lora.*|enable-moe-shared-loras", "is for adapters, which the plan sets"),
+    (r"mm-(encoder|device)-.*", _KERNELS),
+)
 
 # hf-overrides that change no shape which the bill reads.
 OVERRIDES = {
@@ -164,6 +179,9 @@ def _value(args: tuple[str, ...], index: int) -> str:
 def _argument(arg: str, value: str) -> Refused | None:
     written = re.split(r"[=\s]", arg)[0]
     name = full_name(written)
+    family = next((why for form, why in _FAMILIES if re.fullmatch(form, written[2:].replace("_", "-"))), None)
+    if name is None and family:
+        return Refused(f"{quoted(written)} {family}", "leave it out")
     if name is None:
         near = difflib.get_close_matches(written[2:], [*PRICED, *NOTHING], 1, 0.85)
         hint = f"did you mean --{near[0]}?" if near else ""

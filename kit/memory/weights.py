@@ -12,7 +12,7 @@ from kit.facts.facts import Facts
 from kit.facts.tensors import DTYPE_BYTES, Tensor
 from kit.memory.kv_cache import device_bytes
 from kit.memory.lora import slot_bytes
-from kit.units import MIB
+from kit.units import MIB, up
 
 _JOINED = {
     "q_proj": "qkv_proj", "k_proj": "qkv_proj", "v_proj": "qkv_proj",
@@ -24,6 +24,7 @@ _JOINED = {
 # (v1/worker/gpu_worker.py, _scoped_allocator_max_split). Smaller ones share segments.
 WHOLE = 20 * MIB
 SERVED = {"bfloat16": 2, "float16": 2, "float32": 4}
+_MXFP4 = ("mxfp4", "gpt_oss_mxfp4")
 _FLOATS = ("F64", "F32", "F16", "BF16")
 
 
@@ -53,10 +54,21 @@ def _fused(tensor: Tensor, experts: int) -> tuple[int, str]:
 
 def _served(tensor: Tensor, facts: Facts, quantization: str | None) -> int:
     if tensor.dtype not in _FLOATS:
-        return tensor.bytes
+        return _padded(tensor) if facts.quantization in _MXFP4 else tensor.bytes
     if quantization in ("fp8", "fp8_per_tensor") and _is_linear(tensor):
         return tensor.parameters
     return int(tensor.parameters * (SERVED.get(facts.dtype) or DTYPE_BYTES[tensor.dtype]))
+
+
+def _padded(tensor: Tensor) -> int:
+    """MXFP4 experts as Marlin and FlashInfer keep them: the intermediate size in whole 128, the hidden size in whole
+    256 (fused_moe/oracle/mxfp4.py, mxfp4_round_up_hidden_size_and_intermediate_size)."""
+    gate = "gate_up_proj" in tensor.name
+    if not tensor.name.endswith(("_blocks", "_scales")) or len(tensor.shape) < 3 or not (gate or "down" in tensor.name):
+        return tensor.bytes
+    rows, blocks = tensor.shape[1], tensor.shape[2]
+    wide = (2 * up(rows // 2, 128), up(blocks * 32, 256)) if gate else (up(rows, 256), up(blocks * 32, 128))
+    return tensor.bytes * wide[0] * wide[1] // (rows * blocks * 32)
 
 
 def _is_linear(tensor: Tensor) -> bool:

@@ -12,6 +12,7 @@ from kit.memory.bill import Plan
 from kit.memory.candidates import Worker
 from kit.planner import adapter_compat, alternatives
 from kit.planner.plan import NoRoom, Solution, plan, reserved_for, solve
+from kit.planner.refusals import assumed_versions
 from kit.planner.workers import PlanInput
 from kit.routers import haproxy
 from kit.units import MIB, gib, size, up
@@ -45,6 +46,7 @@ def remarks(inputs: PlanInput, made: Plan) -> tuple[str, ...]:
     found = (
         haproxy.note(manifest) if haproxy.needed(manifest) else "",
         _of_policy(made),
+        *assumed_versions(manifest.models, inputs.images),
         *(pooling.remark(m, inputs.facts[m.source]) for m in manifest.models if m.source in inputs.facts),
         *map(adapter_compat.remark, adapter_compat.pairs(manifest, inputs.facts, inputs.adapters)),
         *alternatives.remarks(inputs, made),

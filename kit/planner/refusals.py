@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from kit.errors import Problem
 from kit.facts.facts import Facts
 from kit.manifest.model import Model
 from kit.memory.arguments import OVERRIDES
 from kit.memory.flags import Flags, read_flags
-from kit.memory.vllm_versions import planned_version, traits_of
+from kit.memory.vllm_versions import DEFAULT_VERSION, planned_version, spelt, traits_of
 
 # What vLLM serves of checkpoints (model_executor/layers/quantization/__init__.py, 0.26 to 0.32).
 SERVED = (
@@ -43,6 +43,16 @@ def impossible(index: int, model: Model, facts: Facts | None, image: str) -> Ite
             "needed: task: embed, rerank or classify",
             path=("models", index, "task"),
         )
+
+
+def assumed_versions(models: Iterable[Model], images: Mapping[str, str]) -> list[str]:
+    """What `plan` says of models whose image does not tell which vLLM it holds."""
+    asked = ((model, images.get(model.name, "")) for model in models if model.engine == "vllm")
+    return [
+        f"{model.name}: {image} names no version of vLLM that is known; planned as {spelt(DEFAULT_VERSION)}"
+        for model, image in asked
+        if image and planned_version(image) is None
+    ]
 
 
 def longest(model: Model, facts: Facts, image: str) -> int:

@@ -15,6 +15,7 @@ from kit.files import read_text
 from kit.gpu import Gpu, GpuError, ask_driver, ask_host, from_json, from_size, host, on_windows
 from kit.manifest.model import (
     Manifest,
+    parse_source,
 )
 from kit.manifest.parse import parse
 from kit.manifest.yaml_document import Document, load_bytes
@@ -160,6 +161,37 @@ def facts_of(project: Project) -> dict[str, Facts]:
     }
     recorded = read_recorded(project.folder / "facts.json")
     return gather(list(paths), project.folder, recorded, places=_places(project, paths))
+
+
+def check_files(project: Project) -> None:
+    """What no card serves, as far as it can be said without network and card: of models whose folder is there, or whose
+    facts are recorded. Raises KitError at the manifest's lines."""
+    from kit.facts.hub import gather, read_recorded
+    from kit.planner.refusals import impossible
+
+    recorded = read_recorded(project.folder / "facts.json")
+    known: dict[int, str] = {}
+    for index, model in enumerate(project.manifest.models):
+        if ENGINES[model.engine].PRICED and _is_there(project, model.source, recorded):
+            known[index] = model.source
+    paths: dict[str, KeyPath] = {source: ("models", index, "source") for index, source in known.items()}
+    facts = gather(list(paths), project.folder, recorded, places=_places(project, paths))
+    on_cpu = project.manifest.gpu.device == "none"
+    models = project.manifest.models
+    found = [
+        problem
+        for index, source in known.items()
+        for problem in impossible(index, models[index], facts[source], image_of(models[index], on_cpu))
+    ]
+    if found:
+        raise located(ManifestError(found), project.document)
+
+
+def _is_there(project: Project, source: str, recorded: Mapping[str, Facts]) -> bool:
+    at = parse_source(source)
+    return source in recorded or (
+        at.kind == "folder" and (project.folder / Path(at.place).expanduser() / "config.json").exists()
+    )
 
 
 def adapters_of(project: Project) -> dict[str, AdapterFacts]:

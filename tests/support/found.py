@@ -51,13 +51,15 @@ def first(case: str, facts: Facts | None = None, image: str = IMAGE, gpu: str = 
     return price(request)[0]
 
 
-def plan_of(case: str, gpu: str | Gpu, facts: Facts | None = None, image: str = IMAGE, **changes: Any) -> Plan:
+def plan_of(case: str, gpu: str | Gpu, facts: Facts | None = None, image: str = "", **changes: Any) -> Plan:
     """The plan of a case."""
     model = model_of(case, **changes)
     card = from_size(gpu) if isinstance(gpu, str) else gpu
     known = replace(facts or facts_of(case, headers=True), source=model.source)
     manifest = Manifest(name="found", models=(model,))
-    return plan_or_advise(PlanInput(manifest, {model.source: known}, card, images={model.name: model.image or image}))
+    return plan_or_advise(
+        PlanInput(manifest, {model.source: known}, card, images={model.name: image or model.image or IMAGE})
+    )
 
 
 def folder(case: str, into: Path) -> Path:
