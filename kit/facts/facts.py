@@ -100,16 +100,10 @@ def from_config(
     chat_template: bool | None = None,
     max_seq_length: int | None = None,
 ) -> Facts:
-    """config.json, and the headers of all weight files where there are weights -> Facts.
-
-    `headers` maps a tensor's name to (dtype, shape). `max_seq_length` is that of sentence_bert_config.json. With
-    headers the tensors of any architecture are exact; without, they are counted for the families of families/.
-    Raises ModelFilesError for a config.json that lacks what is needed, or an architecture that is not counted."""
-    try:
-        c = parse(source, config, max_seq_length)
-        kinds = attention(c)
-    except FieldError:
-        raise _as_family(source, config) from None
+    """config.json, the headers of all weight files where there are weights, and the length that
+    sentence_bert_config.json says -> Facts. With headers the tensors of any architecture are exact; without, they are
+    counted for the families of families/. Raises ModelFilesError where what is needed is missing, or not known."""
+    c, kinds = _parsed(source, config, max_seq_length)
     kept_in = c.dtype or common_dtype(headers or {}) or "float32"
     experts = c.number("num_experts_per_tok", c.number("top_k_experts", c.number("moe_topk", 0)))
     return Facts(
@@ -142,6 +136,16 @@ def from_config(
         encoder=encoder(c),
         kv_dtype=c.quantization.kv_dtype if c.quantization else "",
     )
+
+
+def _parsed(
+    source: str, config: Mapping[str, object], max_seq_length: int | None
+) -> tuple[Config, tuple[Attention, ...]]:
+    try:
+        c = parse(source, config, max_seq_length)
+        return c, attention(c)
+    except FieldError:
+        raise _as_family(source, config) from None
 
 
 def _as_family(source: str, config: Mapping[str, object]) -> ModelFilesError:
