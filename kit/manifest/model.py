@@ -169,7 +169,11 @@ class Model(ManifestPart):
         "auto",
         description="CUDA graphs: faster, for some memory. auto takes the best that fits and says what is degraded.",
     )
-    limits: Limits = Field(Limits(), description="Bounds of what one request may hold.")
+    limits: Limits = Field(
+        Limits(),
+        description="Bounds of what one request may hold.",
+        exclude_if=lambda limits: limits == Limits(),  # so that files printed before it keep their checksums
+    )
     replicas: Replicas = Field(1, description="How many workers serve it on the card.")
     adapters: tuple[Adapter, ...] = Field((), description="LoRA adapters, each under a name of its own.")
     args: tuple[Text, ...] = Field(
