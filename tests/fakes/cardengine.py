@@ -16,18 +16,19 @@ from pathlib import Path
 from typing import Any
 
 REAL = "/var/run/docker.sock"
-IMPATIENT = 0.4  # seconds between two looks at a container's health
+IMPATIENT = 0.4  # seconds between two looks at the health of a container that starts
+STEADY = 1.6  # and of one that serves: each look is a process, and many containers run at once
 _CREATE = re.compile(rb"^POST (?:/v[\d.]+)?/containers/create[? ]")
 
 
 @contextlib.contextmanager
-def card_engine(path: Path, interval: float = IMPATIENT) -> Iterator[str]:
-    """Listens at `path` as long as the context lasts; yields what DOCKER_HOST is to be. `interval` is that of health
-    checks, in seconds: each of them is a process in the container."""
+def card_engine(path: Path, starting: float = IMPATIENT, steady: float = STEADY) -> Iterator[str]:
+    """Listens at `path` as long as the context lasts; yields what DOCKER_HOST is to be. Health checks come every
+    `starting` seconds until one succeeds, and every `steady` seconds from then on."""
     server = socket.socket(socket.AF_UNIX)
     server.bind(str(path))
     server.listen(64)
-    threading.Thread(target=_accept, args=(server, interval), daemon=True).start()
+    threading.Thread(target=_accept, args=(server, (starting, steady)), daemon=True).start()
     try:
         yield f"unix://{path}"
     finally:
@@ -35,20 +36,20 @@ def card_engine(path: Path, interval: float = IMPATIENT) -> Iterator[str]:
         path.unlink()
 
 
-def _accept(server: socket.socket, interval: float) -> None:
+def _accept(server: socket.socket, intervals: tuple[float, float]) -> None:
     with contextlib.suppress(OSError):
         while True:
             client, _ = server.accept()
-            threading.Thread(target=_serve, args=(client, interval), daemon=True).start()
+            threading.Thread(target=_serve, args=(client, intervals), daemon=True).start()
 
 
-def _serve(client: socket.socket, interval: float) -> None:
+def _serve(client: socket.socket, intervals: tuple[float, float]) -> None:
     """One request a connection; what follows it (a hijacked stream) and what is answered is passed on untouched."""
     with client, socket.socket(socket.AF_UNIX) as engine, contextlib.suppress(OSError):
         engine.connect(REAL)
         head, rest = _head(client)
         if _CREATE.match(head):
-            head, rest = _rewritten(head, rest + _exactly(client, _length(head) - len(rest)), interval)
+            head, rest = _rewritten(head, rest + _exactly(client, _length(head) - len(rest)), intervals)
         engine.sendall(_alone(head) + rest)
         threading.Thread(target=_pump, args=(client, engine), daemon=True).start()
         _pump(engine, client)
@@ -90,12 +91,12 @@ def _alone(head: bytes) -> bytes:
     return head.removesuffix(b"\r\n") + b"Connection: close\r\n\r\n"
 
 
-def _rewritten(head: bytes, body: bytes, interval: float) -> tuple[bytes, bytes]:
+def _rewritten(head: bytes, body: bytes, intervals: tuple[float, float]) -> tuple[bytes, bytes]:
     asked: dict[str, Any] = json.loads(body)
     (asked.get("HostConfig") or {}).pop("DeviceRequests", None)
     if asked.get("Healthcheck"):
-        between = round(interval * 1e9)
-        asked["Healthcheck"] |= {"Interval": between, "StartInterval": between}
+        starting, steady = (round(seconds * 1e9) for seconds in intervals)
+        asked["Healthcheck"] |= {"Interval": steady, "StartInterval": starting}
     made = json.dumps(asked).encode()
     return re.sub(rb"(?i)(\r\ncontent-length: *)\d+", rb"\g<1>%d" % len(made), head), made
 

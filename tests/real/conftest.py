@@ -20,7 +20,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Walk]:
     # A socket's path is short: the folder of a test may be too deep.
     with (
         example("cpu-demo", tmp_path_factory.mktemp("real")) as made,
-        card_engine(Path("/tmp") / f"{made.name}.sock", INTERVAL) as made.host,
+        card_engine(Path("/tmp") / f"{made.name}.sock", INTERVAL, INTERVAL) as made.host,
     ):
         yield made
 
