@@ -35,7 +35,8 @@ pytestmark = pytest.mark.real
 
 GIVEN = ("router", "sweep", "contention", "prefix")  # what is measured on the stack as it is
 QUICK = (
-    "--profile", "quick", "--seconds", "1", "--rounds", "1", "--policies", "round_robin,cache_aware",
+    "--profile", "quick", "--seconds", "1", "--rounds", "1", "--concurrency", "2",
+    "--policies", "round_robin,cache_aware",
 )  # fmt: skip
 MANIFEST = """\
 name: {name}
