@@ -15,9 +15,6 @@ from kit.gpu import Gpu, GpuError, from_size
 from kit.units import GIB, MIB, gib, parse_bytes
 
 SHARE_MIB, SHARE_PART = 660, 0.011
-# A CUDA context: measured on an H200; public logs say 0.17 to 0.25 GiB on cards of 16 and 24 GB, 0.3 to 0.6 on A100s.
-CONTEXT = {"8.0": 610, "9.0": 610, "10.0": 610}
-OTHER_CONTEXT = 256
 
 
 @dataclass(frozen=True)
@@ -41,8 +38,9 @@ class Card:
         return max(SHARE_MIB, int(self.total * SHARE_PART))
 
     @property
-    def context_mib(self) -> int:
-        return CONTEXT.get(self.capability, OTHER_CONTEXT)
+    def usable_source(self) -> str:
+        """Where `usable_mib` is from."""
+        return self.source or f"assumed, {self.share} MiB less than nvidia-smi shows"
 
 
 _LLAMA = "llama.cpp's listing of devices"
@@ -154,24 +152,12 @@ def of_size(text: str, origin: str = "given as a size") -> Gpu:
     return Gpu(f"a card of {whole}GiB", left, left, assumed=(kept, *card.assumed), origin=origin)
 
 
-def table() -> list[tuple[str, str, str, str, str, str]]:
-    """Every card as text: name, nvidia-smi's MiB, usable MiB, capability, context MiB, source."""
-    return [
-        (card.name, str(card.total), str(card.usable_mib), card.capability, str(card.context_mib), _source(card))
-        for card in CARDS
-    ]
-
-
 def _gpu(card: Card) -> Gpu:
     usable = card.usable_mib * MIB
-    said = f"{gib(usable)} are for programs: {_source(card)}"
+    said = f"{gib(usable)} are for programs: {card.usable_source}"
     assumed = () if card.usable else (said,)
     name = f"NVIDIA {'GeForce ' if re.match(r'RTX [2-5]0[5-9]0', card.name) else ''}{card.name}"
     return Gpu(name, usable, usable, compute_capability=card.capability, assumed=assumed, origin=f"by name; {said}")
-
-
-def _source(card: Card) -> str:
-    return card.source or f"assumed, {card.share} MiB less than nvidia-smi shows"
 
 
 def _parts(text: str) -> tuple[str, int | None]:

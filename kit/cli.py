@@ -22,7 +22,7 @@ app = typer.Typer(
 
 File = Annotated[Path, Argument(metavar="FILE", help="The manifest.", show_default=True)]
 Json = Annotated[bool, Option("--json", help="Print JSON.")]
-CARD = "The card: a recorded gpu.json, a size such as 16GiB, or live to ask the driver."
+CARD = "The card: a name such as 'RTX 4090', a size such as 16GiB, a recorded gpu.json, or live to ask the driver."
 Card = Annotated[str | None, Option("--gpu", metavar="G", help=CARD)]
 EXPERIMENTS = "all, or a list of router,sweep,contention,prefix,mps,memory-share,policy,startup."
 CONCURRENCY = "The most requests at once; several, such as 1,8,48, are the steps of sweep, and others take the largest."

@@ -24,6 +24,8 @@ _COUNTS = {"": 1, "k": KIB, "m": MIB}
 # Digits are bounded, so that no text makes a number that takes long to compute or overflows a float.
 _NUMBER = re.compile(r"\s*([0-9]{1,18}(?:\.[0-9]{1,18})?)\s*([A-Za-z]*)\s*")
 
+_RELEASE = re.compile(r"v?(\d+)\.(\d+)")
+
 _A_SIZE = "a size such as 4GiB or 512MiB"
 _A_COUNT = "a count such as 8192 or 8k (k is 1024)"
 
@@ -60,6 +62,17 @@ def _number_and_unit(text: object, needed: str) -> tuple[Fraction, str]:
     if not match:
         raise ValueError(needed)
     return Fraction(match.group(1)), match.group(2).lower()
+
+
+def release(text: str) -> tuple[int, int] | None:
+    """The release that a version names: `"v26.1.5+dfsg1"` -> (26, 1); None for what is no version."""
+    match = _RELEASE.match(text)
+    return (int(match.group(1)), int(match.group(2))) if match else None
+
+
+def release_text(version: tuple[int, int]) -> str:
+    """(0, 26) -> `"0.26"`."""
+    return f"{version[0]}.{version[1]}"
 
 
 def up(count: int, step: int) -> int:

@@ -5,7 +5,6 @@ What it prints has secrets in the clear: nothing of it is shown but paths of key
 
 from __future__ import annotations
 
-import re
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -18,6 +17,7 @@ from kit.compose.config_errors import Texts, placed, problem_of
 from kit.compose.config_keys import OLDEST_COMPOSE
 from kit.compose.spec import ProjectSpec
 from kit.errors import Problem, TargetError
+from kit.units import release, release_text
 
 SECONDS = 30
 INSTALL = "`sudo apt-get install docker-compose-plugin`, or https://docs.docker.com/compose/install/linux/"
@@ -145,12 +145,12 @@ def _with_hashes(project: ProjectSpec, hashes: Mapping[str, str]) -> ProjectSpec
 
 def checked(version: str | None) -> str:
     """The version, when it is one that can be used. Raises TargetError."""
-    oldest = ".".join(map(str, OLDEST_COMPOSE))
+    oldest = release_text(OLDEST_COMPOSE)
     if version is None:
         what = "the Docker Compose plug-in, which reads the compose file, is not installed"
         raise TargetError(Problem(what, f"{oldest} or newer", INSTALL))
-    found = re.match(r"(\d+)\.(\d+)", version)
-    if found and (int(found[1]), int(found[2])) < OLDEST_COMPOSE:
+    found = release(version)
+    if found is not None and found < OLDEST_COMPOSE:
         raise TargetError(Problem(f"Docker Compose {version} is too old", f"{oldest} or newer", INSTALL))
     return version
 

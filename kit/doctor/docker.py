@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from kit.compose.config_keys import OLDEST_COMPOSE
 from kit.doctor.model import Finding, ImageState, Machine, Requirements
+from kit.units import release, release_text
 
 OLDEST_ENGINE = (20, 10)
 CDI_ENGINE = (25, 0)
 OURS = "monogpu/"  # images that scripts/build-images makes; no registry has them
-
-
-def version(text: str) -> tuple[int, int] | None:
-    """`26.1.5+dfsg1` -> (26, 1); None for what is no version."""
-    match = re.match(r"v?(\d+)\.(\d+)", text)
-    return (int(match.group(1)), int(match.group(2))) if match else None
 
 
 def docker(machine: Machine, wants: Requirements) -> Iterator[Finding]:
@@ -25,7 +19,7 @@ def docker(machine: Machine, wants: Requirements) -> Iterator[Finding]:
     if engine is None:
         yield Finding("docker", "fail", *machine.refused)
         return
-    found = version(engine.version)
+    found = release(engine.version)
     words = f"Engine {engine.version}" + (f", cgroup v{engine.cgroup}" if engine.cgroup else "")
     if found is None:
         yield Finding("docker", "unknown", "the engine does not say its version", "docker version")
@@ -43,12 +37,14 @@ def compose(machine: Machine, wants: Requirements) -> Iterator[Finding]:
     """Compose reads the project's files for `up`."""
     install = "apt-get install docker-compose-plugin"
     if machine.compose is None:
-        yield Finding("compose", "fail", "Docker Compose is not installed, which reads compose files for `up`", install)
+        yield Finding(
+            "compose", "fail", "Docker Compose, which reads the compose files for `up`, is not installed", install
+        )
         return
-    found = version(machine.compose)
+    found = release(machine.compose)
     if found is not None and found < OLDEST_COMPOSE:
         yield Finding(
-            "compose", "fail", f"Compose {machine.compose}; needed: {_dotted(OLDEST_COMPOSE)} or newer", install
+            "compose", "fail", f"Compose {machine.compose}; needed: {release_text(OLDEST_COMPOSE)} or newer", install
         )
     else:
         yield Finding("compose", "ok", f"Compose {machine.compose}")
@@ -73,7 +69,3 @@ def _image(name: str, user: str, seen: ImageState | None) -> Finding:
     return Finding(
         "image", "fail", f"{name} ({user}) is not on this machine, and cannot be pulled{why}", f"docker pull {name}"
     )
-
-
-def _dotted(found: tuple[int, int]) -> str:
-    return f"{found[0]}.{found[1]}"

@@ -7,10 +7,9 @@ import re
 from collections.abc import Iterator
 
 from kit.diagnostics.docker_errors import explain
-from kit.doctor.docker import version
 from kit.doctor.model import Finding, Machine, Requirements
 from kit.memory.vllm_versions import version_of
-from kit.units import gib, size
+from kit.units import gib, release, size
 
 # CUDA of the official image: 13.0 from 0.20 on, 12 before (vllm-project/vllm#42738); a suffix -cu129 says so itself.
 CUDA_13_FROM = (0, 20)
@@ -81,7 +80,7 @@ def driver(machine: Machine, wants: Requirements) -> Iterator[Finding]:
     """The driver is new enough for the CUDA in each worker's image."""
     if wants.card is None or machine.card is None or machine.card.driver is None:
         return
-    have = version(machine.card.driver)
+    have = release(machine.card.driver)
     for image in wants.engine_images:
         cuda = cuda_of(image)
         needed = OLDEST_DRIVER.get(cuda or 0)
@@ -96,7 +95,7 @@ def driver(machine: Machine, wants: Requirements) -> Iterator[Finding]:
 
 def kernels(machine: Machine, wants: Requirements) -> Iterator[Finding]:
     """The images hold kernels for this card. Unknown images are not judged."""
-    capability = version(machine.card.compute_capability or "") if machine.card else None
+    capability = release(machine.card.compute_capability or "") if machine.card else None
     if wants.card is None or capability is None:
         return
     for image in wants.engine_images:

@@ -27,9 +27,9 @@ from kit.memory.bill import Plan, Share
 from kit.memory.candidates import price as price
 from kit.memory.flags import read_flags, switched_off
 from kit.memory.lora import served_rank
-from kit.memory.vllm_versions import NEWEST, OLDEST, spelt, unsupported, version_of
+from kit.memory.vllm_versions import NEWEST, OLDEST, unsupported
 from kit.stack.model import WORKERS, Attachment, Health, Mount, Probe, Route, Service, Value, http_check
-from kit.units import GIB
+from kit.units import GIB, release_text
 
 DEFAULT_IMAGE = "vllm/vllm-openai:v0.26.0"
 CPU_IMAGE = "monogpu/vllm-cpu:0.32.0"
@@ -46,9 +46,9 @@ proxies = files = nothing
 def refused(models: Sequence[tuple[int, Model]]) -> Iterator[tuple[KeyPath, Refused]]:
     """Versions that are not planned for, and arguments whose bytes are not known."""
     for index, model in models:
-        if model.image and unsupported(model.image):
-            what = f"vLLM {spelt(version_of(model.image) or OLDEST)} is not planned for"
-            needed = f"needed: a tag from v{spelt(OLDEST)} to v{spelt(NEWEST)}"
+        if outside := unsupported(model.image or ""):
+            what = f"vLLM {release_text(outside)} is not planned for"
+            needed = f"needed: a tag from v{release_text(OLDEST)} to v{release_text(NEWEST)}"
             yield ("models", index, "image"), Refused(what, needed)
         yield from ((("models", index, *path), why) for path, why in arguments.refused(model))
 

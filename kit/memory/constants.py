@@ -36,7 +36,8 @@ def _mib(count: float) -> int:
 MEASURED = "fitted on an H200"
 
 # By compute capability, the longest match first. Only the context is known to depend on the card: 610 MiB for a bare
-# CUDA context on the H200 (NVML), 0.17 to 0.25 GiB in public logs of 16 and 24 GB cards.
+# CUDA context on the H200 (NVML), 0.17 to 0.25 GiB in public logs of 16 and 24 GB cards, 0.3 to 0.6 GiB in those of
+# A100s.
 HOPPER = Constants(
     context=_mib(610),
     runtime=_mib(238),
@@ -50,7 +51,8 @@ HOPPER = Constants(
     context_why="one CUDA context, measured on an H200",
 )
 OTHERS = replace(HOPPER, context=_mib(256), context_why="one CUDA context, by public logs of 16 and 24 GB cards")
-BY_CAPABILITY = {"9.": HOPPER, "10.": HOPPER, "": OTHERS}
+A100 = replace(HOPPER, context_why="one CUDA context, as on an H200; public logs of A100s say 0.3 to 0.6 GiB")
+BY_CAPABILITY = {"8.0": A100, "9.": HOPPER, "10.": HOPPER, "": OTHERS}
 
 
 def constants_for(compute_capability: str | None) -> Constants:

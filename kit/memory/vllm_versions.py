@@ -77,15 +77,10 @@ def planned_version(image: str) -> tuple[int, int] | None:
     return found if found and OLDEST <= found <= NEWEST else None
 
 
-def unsupported(image: str) -> bool:
-    """Whether the tag of a known repository names a version outside the range."""
+def unsupported(image: str) -> tuple[int, int] | None:
+    """The version outside the range that the tag of a known repository names; None otherwise."""
     found = version_of(image)
-    return found is not None and known_repository(image) and not OLDEST <= found <= NEWEST
-
-
-def spelt(version: tuple[int, int]) -> str:
-    """(0, 26) -> 0.26."""
-    return ".".join(map(str, version))
+    return found if found and known_repository(image) and not OLDEST <= found <= NEWEST else None
 
 
 def traits_of(version: tuple[int, int] | None) -> VersionTraits:

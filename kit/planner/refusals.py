@@ -10,7 +10,8 @@ from kit.facts.facts import Facts
 from kit.manifest.model import Model
 from kit.memory.arguments import OVERRIDES
 from kit.memory.flags import Flags, read_flags
-from kit.memory.vllm_versions import DEFAULT_VERSION, planned_version, spelt, traits_of
+from kit.memory.vllm_versions import DEFAULT_VERSION, planned_version, traits_of
+from kit.units import release_text
 
 # What vLLM serves of checkpoints (model_executor/layers/quantization/__init__.py, 0.26 to 0.32).
 SERVED = (
@@ -49,7 +50,7 @@ def assumed_versions(models: Iterable[Model], images: Mapping[str, str]) -> list
     """What `plan` says of models whose image does not tell which vLLM it holds."""
     asked = ((model, images.get(model.name, "")) for model in models if model.engine == "vllm")
     return [
-        f"{model.name}: {image} names no version of vLLM that is known; planned as {spelt(DEFAULT_VERSION)}"
+        f"{model.name}: {image} names no version of vLLM that is known; planned as {release_text(DEFAULT_VERSION)}"
         for model, image in asked
         if image and planned_version(image) is None
     ]

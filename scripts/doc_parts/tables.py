@@ -55,14 +55,27 @@ def cell(text: str) -> str:
 
 
 def cards() -> str:
-    """Every card that --gpu knows by name."""
-    from kit import cards
+    """Every card that --gpu knows by name, with the CUDA context that a plan charges for it."""
+    from kit.cards import CARDS
+    from kit.memory.constants import constants_for
+    from kit.units import MIB
 
     head = [
         "| card | nvidia-smi, MiB | programs, MiB | capability | CUDA context, MiB | source |",
         "|---|--:|--:|---|--:|---|",
     ]
-    return "\n".join([*head, *(f"| {' | '.join(map(cell, row))} |" for row in cards.table())])
+    rows = (
+        (
+            one.name,
+            one.total,
+            one.usable_mib,
+            one.capability,
+            constants_for(one.capability).context // MIB,
+            one.usable_source,
+        )
+        for one in CARDS
+    )
+    return "\n".join([*head, *(f"| {' | '.join(cell(str(each)) for each in row)} |" for row in rows)])
 
 
 def commands() -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 
 import httpx
 import pytest
@@ -11,7 +12,15 @@ from tests.support.walks import Said, Walk
 
 pytestmark = pytest.mark.real
 
+
 QUESTION = [{"role": "user", "content": "What is the capital of France?"}]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _gone_afterwards(demo: Walk) -> Iterator[None]:
+    """These are the last tests of the example: its workers leave their cores to those of other files."""
+    yield
+    demo.vanish()
 
 
 def ask(demo: Walk, path: str, **body: object) -> httpx.Response:

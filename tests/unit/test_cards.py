@@ -8,9 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kit.cards import CARDS, KEPT_MIB, KEPT_PART, SOLD, Card, named, near, of_size, table
+from kit.cards import CARDS, KEPT_MIB, KEPT_PART, SOLD, Card, named, near, of_size
 from kit.gpu import GpuError
+from kit.memory.constants import constants_for
 from kit.units import GIB, MIB
+from tests.support.paths import ROOT
 
 NAMES = {
     "RTX 4090": "RTX 4090",
@@ -112,7 +114,7 @@ def test_a_row_is_plausible(card: Card) -> None:
     assert card.sold in SOLD
     assert re.fullmatch(r"(7\.[05]|8\.[069]|9\.0|1[02]\.0)", card.capability)
     assert bool(card.source) == (card.usable is not None)
-    assert 128 <= card.context_mib <= 1024
+    assert 128 <= constants_for(card.capability).context // MIB <= 1024
 
 
 def test_names_are_unique_and_found_as_themselves() -> None:
@@ -152,9 +154,14 @@ def test_any_other_size_is_what_programs_get(text: str) -> None:
 
 
 def test_the_table_is_there_as_text() -> None:
-    rows = table()
-    assert len(rows) == len(CARDS) and all(all(cell for cell in row) for row in rows)
-    assert ("RTX 5070 Ti", "16303", "15842", "12.0", "256", "llama.cpp's listing of devices") in rows
+    """docs/cards.md says of each card what a plan takes."""
+    text = (ROOT / "docs" / "cards.md").read_text(encoding="utf-8")
+    rows = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| ")][1:]
+    assert len(rows) == len(CARDS) and all(len(row) == 6 and all(row) for row in rows)
+    assert ["RTX 5070 Ti", "16303", "15842", "12.0", "256", "llama.cpp's listing of devices"] in rows
+    for name, _, _, capability, context, _ in rows:
+        assert ROWS[name].capability == capability
+        assert constants_for(capability).context == int(context) * MIB
 
 
 def test_near_names_come_from_the_table() -> None:

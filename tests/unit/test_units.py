@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kit.units import GIB, KIB, MIB, duration, gib, parse_bytes, parse_count, size
+from kit.units import GIB, KIB, MIB, duration, gib, parse_bytes, parse_count, release, release_text, size
 
 
 @pytest.mark.parametrize(
@@ -123,3 +123,20 @@ def test_gib_keeps_its_unit() -> None:
 )  # fmt: skip
 def test_seconds_in_words(seconds: float, said: str) -> None:
     assert duration(seconds) == said
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("26.1.5+dfsg1", (26, 1)),
+        ("v2.20.3", (2, 20)),
+        ("580.95", (580, 95)),
+        ("8.9", (8, 9)),
+        ("latest", None),
+        ("", None),
+    ],
+)
+def test_the_release_that_a_version_names(text: str, found: tuple[int, int] | None) -> None:
+    assert release(text) == found
+    if found:
+        assert release(release_text(found)) == found

@@ -86,7 +86,7 @@ SPOILED: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "no compose": (
         {"compose": None},
         {},
-        "fail compose: Docker Compose is not installed, which reads compose files for `up` -> "
+        "fail compose: Docker Compose, which reads the compose files for `up`, is not installed -> "
         "apt-get install docker-compose-plugin",
     ),
     "an old compose": (
