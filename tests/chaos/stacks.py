@@ -148,7 +148,7 @@ class Stack:
 @contextmanager
 def running(folder: Path, client: DockerClient, rows: list[Row]) -> Iterator[Stack]:
     """The stack, up and answering."""
-    with own_images(client) as (engine, router), walk(folder, client) as made:
+    with own_images(client) as (engine, router), walk(folder, client, steady=1.6) as made:
         made.router_image = router
         stack = Stack(made, Steady("", {}), rows, engine)
         stack.write()

@@ -117,7 +117,7 @@ def test_a_replica_that_dies_costs_no_answer_for_long(running: Callable[[str, st
 def test_a_router_that_lost_its_only_worker_is_waited_for_when_that_is_replaced(
     client: DockerClient, tmp_path: Path
 ) -> None:
-    with walk(tmp_path, client) as at:
+    with walk(tmp_path, client, steady=1.0) as at:
         at.write(model("chat", TINY))
         at.up().good()
         at.write(model("chat", TINY, "args: [--seed, '7']"))

@@ -17,7 +17,7 @@ from typing import Any
 
 REAL = "/var/run/docker.sock"
 IMPATIENT = 0.4  # seconds between two looks at the health of a container that starts
-STEADY = 1.6  # and of one that serves: each look is a process, and many containers run at once
+STEADY = 10.0  # and of one that serves: each look costs a tenth of a second of a core, and many containers run at once
 _CREATE = re.compile(rb"^POST (?:/v[\d.]+)?/containers/create[? ]")
 
 

@@ -24,7 +24,7 @@ from kit.compose import exec as inside
 from kit.compose import up as compose
 from kit.compose.observe import containers
 from kit.compose.observed import ContainerState
-from tests.fakes.cardengine import card_engine
+from tests.fakes.cardengine import STEADY, card_engine
 from tests.fakes.pretend.ledger import Card, as_gpu_json, create, read
 from tests.fakes.pretend_gpu import wait_for
 from tests.support.modelfiles import safetensors
@@ -192,14 +192,15 @@ def free_port() -> int:
 
 
 @contextlib.contextmanager
-def walk(folder: Path, client: DockerClient, total: int | None = None) -> Iterator[Walk]:
-    """A project of its own; whatever it left behind is gone afterwards."""
+def walk(folder: Path, client: DockerClient, total: int | None = None, steady: float = STEADY) -> Iterator[Walk]:
+    """A project of its own; whatever it left behind is gone afterwards. Serving containers are looked at every `steady`
+    seconds."""
     name = f"mgk-w-{uuid4().hex[:8]}"
     place = folder / name
     place.mkdir(parents=True)
     shutil.copy(ROOT / "compose" / "trio-16gb" / "facts.json", place)
     # A socket's path is short: the folder of a test may be too deep.
-    with card_engine(Path("/tmp") / f"{name}.sock") as host:
+    with card_engine(Path("/tmp") / f"{name}.sock", steady=steady) as host:
         made = Walk(name, place, host, client, free_port())
         create(made.card_file, Card(total_bytes=total) if total else Card())
         with driver(made.card_file, place / "gpu.json"):

@@ -8,6 +8,7 @@
     PRETEND_SPEED              seconds of each phase of the start (0.1): context, load, profile, cache, graphs
     PRETEND_HOLD               a folder; while a file named after a phase is in it, the start waits before that phase
     PRETEND_TOKENS_PER_SECOND  of one request (500); 0 is without pause
+    PRETEND_TOKENS             words: a token is what stands between spaces; by default a sign is one as well
     PRETEND_STOP               seconds that SIGTERM leaves running requests (--shutdown-timeout, that is 0: abort)
     PRETEND_FREE_DELAY         seconds after a process's death until its memory is free again (0); kept in the card
     PRETEND_FAULT              what goes wrong: see faults.py
