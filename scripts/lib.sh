@@ -27,6 +27,7 @@ begin() {
   local log
   log=$(log_of "$1")
   job_start[$1]=$(microseconds)
+  rm -f "$log.ended"
   set -m
   (set -euo pipefail; trap 'microseconds > "$log.ended"' EXIT; "${@:2}") > "$log" 2>&1 3> "$log.said" < /dev/null &
   job_pid[$1]=$!
@@ -47,6 +48,15 @@ end() {
     explain "$log" >&2
   fi
   return "$status"
+}
+
+# first_of NAME...: waits until one of them is over.
+first_of() {
+  local name
+  while :; do
+    for name in "$@"; do [ ! -e "$(log_of "$name").ended" ] || return 0; done
+    sleep 0.5
+  done
 }
 
 step() { begin "$@"; end "$1"; }

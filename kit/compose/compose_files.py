@@ -5,6 +5,7 @@ from __future__ import annotations
 import os.path
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 import yaml
@@ -42,16 +43,25 @@ def compose_files(folder: Path, environ: Mapping[str, str]) -> tuple[Path, ...]:
     return (file, *[path for path in beside if path.exists()][:1])
 
 
-def dotenv(folder: Path) -> dict[str, str]:
+def dotenv(folder: Path, name: str = ".env") -> dict[str, str]:
     """The variables of `.env` as they are written there; {} without one. Raises TargetError."""
     try:
-        text = (folder / ".env").read_text(encoding="utf-8-sig")
+        text = (folder / name).read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         return {}
     except (OSError, UnicodeDecodeError) as error:
-        raise TargetError(Problem(f"{folder / '.env'} cannot be read", type(error).__name__)) from None
+        raise TargetError(Problem(f"{folder / name} cannot be read", type(error).__name__)) from None
     found = (match.groups() for match in _LINE.finditer(text))
     return {name: one or two or re.sub(r"(^|\s)#.*", "", plain or "").strip() for name, one, two, plain in found}
+
+
+def env_values(folder: Path) -> tuple[str, ...]:
+    """The values in all files of variables there, `.env` and what `env_file` may name: none of them is to be shown."""
+    found: list[str] = []
+    for path in (*folder.glob("*.env"), *folder.glob(".env*")):
+        with suppress(TargetError):
+            found += dotenv(folder, path.name).values()
+    return tuple(found)
 
 
 def project_name(folder: Path, environ: Mapping[str, str]) -> str:

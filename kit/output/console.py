@@ -103,10 +103,12 @@ class Output:
 
     def _report(self, error: Exception) -> str:
         try:
+            from kit.compose.compose_files import env_values
             from kit.doctor.collect import versions
             from kit.output.crash import report
 
-            return report(error, self.command, versions(self.environ), self.environ, str(Path.home()))
+            found, secrets = versions(self.environ), env_values(Path.cwd())
+            return report(error, self.command, found, self.environ, str(Path.home()), secrets)
         except Exception as another:  # the bug may be in what the report needs
             return f"{type(error).__name__}, and no report: {type(another).__name__}"
 

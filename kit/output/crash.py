@@ -29,15 +29,21 @@ SECRETS = re.compile(
 
 
 def report(
-    error: BaseException, command: str, versions: Mapping[str, str], environ: Mapping[str, str], home: str
+    error: BaseException,
+    command: str,
+    versions: Mapping[str, str],
+    environ: Mapping[str, str],
+    home: str,
+    secrets: Iterable[str] = (),
 ) -> str:
-    """The versions, the command without its values, and the traceback without anything private."""
+    """The versions, the command without its values, and the traceback without anything private: nothing of `environ`
+    and of `secrets`."""
     found = TracebackException.from_exception(error)
     for one in _chain(found):
         for frame in one.stack:
             frame.filename = PLACE.sub("", frame.filename, count=1)
     shown = [f"{name}: {value if VERSION.fullmatch(value) else 'unknown'}" for name, value in versions.items()]
-    private = [value for value in environ.values() if len(value.strip()) >= SHORTEST]
+    private = [value for value in (*environ.values(), *secrets) if len(value.strip()) >= SHORTEST]
     names = [environ.get(name, "") for name in ("USER", "LOGNAME", "USERNAME")]
     text = scrubbed("".join(found.format()), (*private, *names, home, PurePath(home).name))
     return "\n".join([*shown, f"command: {command}", text.rstrip()])

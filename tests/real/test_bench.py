@@ -1,4 +1,4 @@
-"""The whole of `bench`: vLLM's own load generator, the real router, and pretend engines, whose many starts take seconds.
+"""The whole of `bench`: vLLM's own load generator, the real router, and pretend engines whose many starts take seconds.
 Shapes are checked, not speed; test_commands.py measures real engines.
 
 One stack and one folder of results, in the order in which somebody would do it: measured while it serves, stopped,

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
+from kit.bench.journal import read, runs
+from kit.bench.results import from_text
 from tests.support.walks import Said, Walk
 
 pytestmark = pytest.mark.real
@@ -73,6 +75,24 @@ def test_the_workers_have_the_cache_that_the_plan_promised(first: Said, demo: Wa
     for share in shares:
         said = demo.kit("logs", share["model"], "--tail", "2000").good().out
         assert f"KV cache size: {share['kv_tokens']:,} tokens" in said
+
+
+def test_bench_measures_real_engines_and_leaves_them_as_they_are(first: Said, demo: Walk) -> None:
+    first.good()
+    serving = demo.ids()
+    quick = ("--profile", "quick", "--seconds", "1", "--rounds", "1", "--concurrency", "2")
+    demo.kit("bench", "router", *quick).good()
+    assert demo.ids() == serving
+    folder = demo.folder / "bench"
+    (router,) = from_text((folder / "bench.json").read_text(), "bench.json").experiments
+    assert [one.unit for one in router.comparisons] == ["tok/s", "ms", "ms", "ms", "ms"]
+    assert all(arm.median and arm.median > 0 for one in router.comparisons for arm in one.arms)
+    ran = runs(read((folder / "records.jsonl").read_text(), "records.jsonl"))
+    assert {key.split(".")[1] for key in ran} == {"direct-2", "through-2", "direct-1", "through-1"}
+    for one in ran.values():
+        found = one.models["chat"]
+        assert (found.failed, found.completed > 0) == (0, True)
+        assert found.ttft and found.e2el and 0 < found.ttft.p50 < found.e2el.p50
 
 
 def test_compose_alone_stops_it_and_starts_it_again_and_the_kit_keeps_that(first: Said, demo: Walk) -> None:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from base64 import b64encode
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from hypothesis import assume, given
@@ -151,6 +152,21 @@ def test_a_crash_is_one_sentence_and_a_report_with_exit_code_1() -> None:
     assert report[len(NAMES)] == "    command: nothing"
     assert report[-1] == "    ModuleNotFoundError: No module named 'kit.commands.nothing'"
     assert str(ROOT) not in done.stderr
+
+
+def test_no_value_of_a_file_of_variables_is_in_a_report(tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("KEY='in dotenv'\n")
+    (tmp_path / "router.env").write_text("KEY=in-an-env-file\n")
+    (tmp_path / "broken.env").write_bytes(b"KEY=\xff\n")
+    code = (
+        "import sys; from kit.output.console import Output; output = Output(sys.stdout, sys.stderr, environ={}); "
+        "output.guard(lambda: int('in dotenv or in-an-env-file or in-neither'))"
+    )
+    place = {"PATH": "/nowhere", "DOCKER_HOST": "tcp://127.0.0.1:9", "PYTHONPATH": str(ROOT)}
+    argv = [sys.executable, "-c", code]
+    done = subprocess.run(argv, cwd=tmp_path, env=place, capture_output=True, text=True, check=False)
+    assert "ValueError" in done.stderr and "in-neither" in done.stderr
+    assert "in dotenv" not in done.stderr and "in-an-env-file" not in done.stderr
 
 
 def test_the_command_is_named_with_its_flags_and_without_their_values() -> None:
