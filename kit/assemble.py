@@ -88,7 +88,7 @@ def assemble(plan: Plan) -> Stack:
         volumes=_volumes(services),
         in_memory=_volumes(services, in_memory=True),
         files=files,
-        probes=_first_of_each(probe for engine, share in pairs for probe in engine.probes(share)),
+        probes=_first_of_each(probe for engine, share in pairs for probe in engine.probes(share, plan)),
         texts=TEXTS,
     )
 

@@ -46,7 +46,7 @@ class Engine(Protocol):
     def routes(self, share: Share) -> tuple[Route, ...]:
         """The names that the router sends to this worker."""
 
-    def probes(self, share: Share) -> tuple[Probe, ...]:
+    def probes(self, share: Share, plan: Plan) -> tuple[Probe, ...]:
         """What each of those names must answer."""
 
 

@@ -161,7 +161,7 @@ def routes(share: Share) -> tuple[Route, ...]:
     return (Route(PROXY, _host(share.model), PORT, share.model.name),)
 
 
-def probes(share: Share) -> tuple[Probe, ...]:
+def probes(share: Share, plan: Plan) -> tuple[Probe, ...]:
     """The model's name must answer."""
     return (Probe(share.model.name, share.model.task, NAME),)
 

@@ -130,7 +130,7 @@ def routes(share: Share) -> tuple[Route, ...]:
     return ()
 
 
-def probes(share: Share) -> tuple[Probe, ...]:
+def probes(share: Share, plan: Plan) -> tuple[Probe, ...]:
     """Its name must give tensors."""
     return (Probe(share.model.name, "infer", share.service),)
 

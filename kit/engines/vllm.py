@@ -12,13 +12,15 @@ root (kserve/kserve#5711), and the caches that make the second start fast lie un
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from kit.engines import vllm_parsers
 from kit.engines.defaults import nothing
-from kit.engines.download import CACHE, HF_HOME, adapter_folder, download, environment, mount_of
+from kit.engines.download import adapter_folder, download
 from kit.engines.pooling import ranks_by_vectors
+from kit.engines.vllm_container import mounts, served_folder, variables
+from kit.engines.vllm_parsers import ModelParsers, parsers_of
 from kit.errors import KeyPath
 from kit.manifest.model import Adapter, Model, Source
 from kit.manifest.validators import Refused
@@ -27,8 +29,9 @@ from kit.memory.bill import Plan, Share
 from kit.memory.candidates import price as price
 from kit.memory.flags import read_flags, switched_off
 from kit.memory.lora import served_rank
-from kit.memory.vllm_versions import NEWEST, OLDEST, unsupported
-from kit.stack.model import WORKERS, Attachment, Health, Mount, Probe, Route, Service, Value, http_check
+from kit.memory.vllm_versions import NEWEST, OLDEST, planned_version, unsupported
+from kit.stack.labels import TOOLS
+from kit.stack.model import WORKERS, Attachment, Health, Probe, Route, Service, http_check
 from kit.units import GIB, release_text
 
 DEFAULT_IMAGE = "vllm/vllm-openai:v0.26.0"
@@ -38,7 +41,6 @@ METRICS = f"{PORT}/metrics"
 PRICED = True
 NOTE = ""
 USER = "65532:65532"
-_SNAPSHOT = re.compile(r"(.*models--[^/]+)/snapshots/([^/]+)/?")
 
 proxies = files = nothing
 
@@ -51,6 +53,8 @@ def refused(models: Sequence[tuple[int, Model]]) -> Iterator[tuple[KeyPath, Refu
             needed = f"needed: a tag from v{release_text(OLDEST)} to v{release_text(NEWEST)}"
             yield ("models", index, "image"), Refused(what, needed)
         yield from ((("models", index, *path), why) for path, why in arguments.refused(model))
+        version = planned_version(model.image or "")
+        yield from ((("models", index, key), why) for key, why in vllm_parsers.refused(model, version))
 
 
 def service(share: Share, plan: Plan) -> Service:
@@ -60,8 +64,8 @@ def service(share: Share, plan: Plan) -> Service:
         name=share.service,
         image=_image(share, plan),
         command=_command(share, plan),
-        environment=_environment(share, plan),
-        mounts=_mounts(share, plan),
+        environment=variables(share, _on_cpu(plan)),
+        mounts=mounts(share, _on_cpu(plan), bool(downloads(share, plan))),
         networks=(Attachment(WORKERS, hosts),),
         health=Health(http_check(PORT, "/health"), retries=6, start_period=share.start_seconds),
         depends_on=tuple((one.name, "service_completed_successfully") for one in downloads(share, plan)),
@@ -71,6 +75,7 @@ def service(share: Share, plan: Plan) -> Service:
         shm_bytes=GIB,
         user=USER if _on_cpu(plan) else None,
         read_only=_on_cpu(plan),
+        labels=((TOOLS, share.model.name),) if parsers(share, plan).tools else (),
     )
 
 
@@ -90,11 +95,11 @@ def routes(share: Share) -> tuple[Route, ...]:
     return (Route(share.service, share.service, PORT, share.model.name), *adapters)
 
 
-def probes(share: Share) -> tuple[Probe, ...]:
+def probes(share: Share, plan: Plan) -> tuple[Probe, ...]:
     """Every name must answer; an adapter otherwise than its base."""
-    model = share.model
-    adapters = (Probe(adapter.name, model.task, share.service, base=model.name) for adapter in model.adapters)
-    return (Probe(model.name, model.task, share.service), *adapters)
+    model, tools = share.model, parsers(share, plan).tools is not None
+    adapters = (Probe(each.name, model.task, share.service, model.name, tools) for each in model.adapters)
+    return (Probe(model.name, model.task, share.service, tools=tools), *adapters)
 
 
 def _on_cpu(plan: Plan) -> bool:
@@ -135,15 +140,21 @@ def _command(share: Share, plan: Plan) -> tuple[str, ...]:
         *_graphs(share, cpu),
         *_lora(share),
         *_images(share),
+        *vllm_parsers.arguments(parsers(share, plan)),
         "--disable-access-log-for-endpoints", "/health,/metrics",
         *share.model.args,
     )  # fmt: skip
 
 
+def parsers(share: Share, plan: Plan) -> ModelParsers:
+    """What reads the worker's tool calls and its reasoning."""
+    return parsers_of(share.model, share.facts, planned_version(_image(share, plan)))
+
+
 def _model(share: Share) -> tuple[str, ...]:
     source = _source(share)
     if source.kind == "folder":
-        return (_served_folder(f"/models/{share.model.name}", source.place)[1],)
+        return (served_folder(f"/models/{share.model.name}", source.place)[1],)
     return (source.place, "--revision", source.revision) if source.revision else (source.place,)
 
 
@@ -190,59 +201,4 @@ def _adapter_path(adapter: Adapter) -> str:
     source = adapter.source_parsed
     if source.kind != "folder":
         return adapter_folder(adapter)
-    return _served_folder(f"/adapters/{adapter.name}", source.place)[1]
-
-
-def _environment(share: Share, plan: Plan) -> tuple[tuple[str, Value], ...]:
-    """What the user adds wins, but the Hub's token stays with the download: the worker is offline."""
-    ours: dict[str, Value] = {
-        "VLLM_NO_USAGE_STATS": "1",
-        "DO_NOT_TRACK": "1",
-        "HF_HUB_OFFLINE": "1",
-        "HF_HOME": HF_HOME,
-        # Code that a model brings along is copied before it runs, and the volume is read only.
-        "HF_MODULES_CACHE": "/tmp/modules",
-        "VLLM_CACHE_ROOT": "/tmp/vllm" if _on_cpu(plan) else "/root/.cache/vllm",
-        # vLLM looks for its address by way of a route to the internet, which the workers' network has not.
-        "VLLM_HOST_IP": "127.0.0.1",
-    }
-    # PyTorch asks who it is; this user has no entry in the image.
-    ours |= {"HOME": "/tmp", "USER": "vllm"} if _on_cpu(plan) else {}
-    return tuple((name, value) for name, value in (ours | environment(share.model)).items() if name != "HF_TOKEN")
-
-
-def _mounts(share: Share, plan: Plan) -> tuple[Mount, ...]:
-    """Weights are read only. The compile cache is the worker's own: replicas would write the same folder at once. The
-    kernel caches are shared, since their writers lock (FlashInfer) or rename (Triton), and a kernel that one worker
-    built at its first start is not built again by the next. On the CPU nothing is compiled. /tmp may hold programs:
-    torch loads what it compiles there.
-    """
-    model = share.model
-    caches = (
-        Mount("volume", f"compiled-{share.service}", "/root/.cache/vllm"),
-        Mount("volume", "flashinfer", "/root/.cache/flashinfer"),
-        Mount("volume", "triton", "/root/.triton"),
-    )
-    return (
-        *_folders(share),
-        *((replace(CACHE, read_only=True),) if downloads(share, plan) else ()),
-        *(() if _on_cpu(plan) else caches),
-        Mount("tmpfs", "size=2147483648,exec", "/tmp"),
-        *(mount_of(text) for text in model.volumes),
-    )
-
-
-def _folders(share: Share) -> tuple[Mount, ...]:
-    """The folders that the manifest names, by where the worker reads them."""
-    model = share.model
-    places = {f"/models/{model.name}": model.source_parsed}
-    places |= {f"/adapters/{adapter.name}": adapter.source_parsed for adapter in model.adapters}
-    folders = [(path, at.place) for path, at in places.items() if at.kind == "folder"]
-    return tuple(Mount("bind", _served_folder(path, at)[0], path, read_only=True) for path, at in folders)
-
-
-def _served_folder(path: str, place: str) -> tuple[str, str]:
-    """(what is mounted at `path`, where the worker finds the model). A snapshot of the Hub's cache holds links into the
-    repository's folder, so that is what is mounted."""
-    match = _SNAPSHOT.fullmatch(place)
-    return (match.group(1), f"{path}/snapshots/{match.group(2)}") if match else (place, path)
+    return served_folder(f"/adapters/{adapter.name}", source.place)[1]

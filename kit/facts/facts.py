@@ -44,7 +44,7 @@ class Facts:
     counted from config.json; `unpacked` are the parameters that a quantised file stores packed, 0 where unknown;
     `yarn_position` is `max_position` for versions that stretch YaRN's original length, 0 where it is the same;
     `kv_dtype` is the type of the KV cache that the checkpoint asks for, "" for none; `encoder` is that of
-    its images."""
+    its images; `tool_template` says whether the chat template lays out tools, None where its text was not read."""
 
     source: str
     revision: str | None
@@ -74,6 +74,7 @@ class Facts:
     yarn_position: int = 0
     kv_dtype: str = ""
     encoder: Encoder | None = None
+    tool_template: bool | None = None
 
     @property
     def parameters(self) -> int:
@@ -99,6 +100,7 @@ def from_config(
     headers: Header | None = None,
     chat_template: bool | None = None,
     max_seq_length: int | None = None,
+    tool_template: bool | None = None,
 ) -> Facts:
     """config.json, the headers of all weight files where there are weights, and the length that
     sentence_bert_config.json says -> Facts. With headers the tensors of any architecture are exact; without, they are
@@ -135,6 +137,7 @@ def from_config(
         yarn_position=c.yarn_position,
         encoder=encoder(c),
         kv_dtype=c.quantization.kv_dtype if c.quantization else "",
+        tool_template=tool_template,
     )
 
 

@@ -14,6 +14,7 @@ from kit.facts.config_fields import mapping, unusable
 from kit.facts.tensors import DTYPE_BYTES, Header, missing_shards, weight_files
 
 # The limit of the safetensors library itself.
+TEMPLATE = "chat_template.jinja"
 HEADER_LIMIT = 100_000_000
 SMALL_LIMIT = 50_000_000
 
@@ -29,11 +30,13 @@ ASKED = (
 
 @dataclass(frozen=True)
 class ModelFolder:
-    """What a place holds: the names of its files, those of `ASKED` it has, and the headers of its weights."""
+    """What a place holds: the names of its files, those of `ASKED` it has, the headers of its weights, and
+    the text of chat_template.jinja where it was read."""
 
     names: tuple[str, ...]
     small: Mapping[str, Mapping[str, object]]
     headers: Header | None
+    template: str | None = None
 
     def config(self) -> dict[str, object]:
         """config.json, with the quantisation that ModelOpt keeps in a file of its own."""
@@ -46,6 +49,13 @@ class ModelFolder:
             return True
         tokenizer = self.small.get("tokenizer_config.json")
         return None if tokenizer is None else bool(tokenizer.get("chat_template"))
+
+    def tool_template(self) -> bool | None:
+        """Whether the chat template lays out tools; None where its text is not known."""
+        if TEMPLATE in self.names:
+            return None if self.template is None else "tools" in self.template
+        found = self.small.get("tokenizer_config.json", {}).get("chat_template")
+        return "tools" in str(found) if found else None
 
     def max_seq_length(self) -> int | None:
         """The longest input that sentence-transformers wrote down, which vLLM keeps to."""
@@ -70,7 +80,8 @@ def read_folder(source: str, place: Path, weights: Callable[[Sequence[str]], lis
     whole(source, files)
     _links(source, place, files)
     header = {name: entry for file in files for name, entry in read_header(source, place / file).items()}
-    return ModelFolder(names, small, header or None)
+    template = (place / TEMPLATE).read_text(encoding="utf-8", errors="replace") if TEMPLATE in names else None
+    return ModelFolder(names, small, header or None, template)
 
 
 def _links(source: str, place: Path, files: Sequence[str]) -> None:

@@ -48,6 +48,7 @@ Device = Annotated[str, BeforeValidator(validators.device), Json({"type": ["stri
 Address = Annotated[
     str, AfterValidator(validators.bind), Json({"type": "string", "anyOf": [{"format": "ipv4"}, {"format": "ipv6"}]})
 ]
+Parser = Annotated[str, AfterValidator(validators.parser), _text("^[A-Za-z0-9][A-Za-z0-9_.-]*$", maxLength=64)]
 Variable = Annotated[str, AfterValidator(validators.variable_name), _text("^[A-Z_][A-Z0-9_]*$")]
 KeyFile = Annotated[str, AfterValidator(validators.key_file), _text("^(\\.{1,2}/|/|~/)[^$:]+$")]
 Image = Annotated[str, AfterValidator(validators.image)]

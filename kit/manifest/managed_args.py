@@ -20,6 +20,9 @@ _ONE_CARD = "one worker has one card; use replicas: for several workers on it"
 _TASK = "use task: generate, embed, rerank or classify"
 _MEMORY = "use memory: with the whole footprint, such as 4GiB"
 
+_TOOLS = "use tools: auto, off, or the parser's name"
+_REASONING = "use reasoning: auto, off, or the parser's name"
+
 _VLLM = {
     "model": "use source:",
     "served-model-name": "use name:, and adapters: for adapters",
@@ -56,6 +59,10 @@ _VLLM = {
     "specialize-active-lora": _LORA,
     "default-mm-loras": _LORA,
     "mm-processor-kwargs": "use limits: {image_tokens: 2048}",
+    "tool-call-parser": _TOOLS,
+    "enable-auto-tool-choice": _TOOLS,
+    "no-enable-auto-tool-choice": _TOOLS,
+    "reasoning-parser": _REASONING,
     "runner": _TASK,
     "task": _TASK,
     "convert": _TASK,

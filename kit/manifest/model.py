@@ -19,6 +19,7 @@ from kit.manifest.fields import (
     Image,
     KeyFile,
     Name,
+    Parser,
     Port,
     Project,
     Replicas,
@@ -173,6 +174,19 @@ class Model(ManifestPart):
         Limits(),
         description="Bounds of what one request may hold.",
         exclude_if=lambda limits: limits == Limits(),  # so that files printed before it keep their checksums
+    )
+    tools: Parser = Field(
+        "auto",
+        description="What reads the model's tool calls: auto takes the parser of its family, off none; else the name "
+        "of one of vLLM's tool-call parsers.",
+        examples=["hermes"],
+        exclude_if=lambda tools: tools == "auto",
+    )
+    reasoning: Parser = Field(
+        "auto",
+        description="The same for what it thinks before it answers: vLLM's reasoning parsers.",
+        examples=["qwen3"],
+        exclude_if=lambda reasoning: reasoning == "auto",
     )
     replicas: Replicas = Field(1, description="How many workers serve it on the card.")
     adapters: tuple[Adapter, ...] = Field((), description="LoRA adapters, each under a name of its own.")

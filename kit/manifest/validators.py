@@ -66,6 +66,13 @@ def slug(text: str) -> str:
     return near[:NAME_LENGTH].rstrip("-")
 
 
+def parser(text: str) -> str:
+    """auto, off, or the name of a parser."""
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}", text):
+        raise Refused(f"{quoted(text)} is not the name of a parser", "needed: auto, off, or a name such as hermes")
+    return text
+
+
 def name(text: str) -> str:
     """A model's or adapter's name: also a service, a host name and the prefix of a variable."""
     if not _NAME.fullmatch(text) or len(text) > NAME_LENGTH:

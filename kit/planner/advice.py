@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from kit.engines import ENGINES, pooling
+from kit.engines import ENGINES, pooling, vllm_parsers
 from kit.errors import DoesNotFit, KeyPath, Problem, dotted
 from kit.memory.bill import Plan
 from kit.memory.candidates import Worker
+from kit.memory.vllm_versions import planned_version
 from kit.planner import adapter_compat, alternatives
 from kit.planner.plan import NoRoom, Solution, plan, reserved_for, solve
 from kit.planner.refusals import assumed_versions
@@ -46,12 +47,23 @@ def remarks(inputs: PlanInput, made: Plan) -> tuple[str, ...]:
     found = (
         haproxy.note(manifest) if haproxy.needed(manifest) else "",
         _of_policy(made),
+        _of_tools(made, inputs.images),
         *assumed_versions(manifest.models, inputs.images),
         *(pooling.remark(m, inputs.facts[m.source]) for m in manifest.models if m.source in inputs.facts),
         *map(adapter_compat.remark, adapter_compat.pairs(manifest, inputs.facts, inputs.adapters)),
         *alternatives.remarks(inputs, made),
     )
     return tuple(text for text in found if text)
+
+
+def _of_tools(made: Plan, images: Mapping[str, str]) -> str:
+    """Which models' tool calls are read."""
+    first = {share.model.name: share for share in reversed(made.shares)}
+    shares = [first[model.name] for model in made.manifest.models]
+    versions = {name: planned_version(image) for name, image in images.items()}
+    return vllm_parsers.remark(
+        (one.model, vllm_parsers.parsers_of(one.model, one.facts, versions.get(one.model.name))) for one in shares
+    )
 
 
 def _of_policy(made: Plan) -> str:

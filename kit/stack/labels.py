@@ -14,6 +14,7 @@ MODEL = "monogpu.model"  # the model's name; of a process that serves several, a
 TASK = "monogpu.task"  # one for each of those
 # What clients put in "model": the models' names first, then the adapters', with commas.
 SERVED_NAMES = "monogpu.served-names"
+TOOLS = "monogpu.tools"  # the model, where its tool calls are read
 BYTES = "monogpu.bytes"  # the footprint that the plan promised
 PORT = "monogpu.port"  # where the worker listens on its network
 METRICS = "monogpu.metrics"  # PORT/PATH of its Prometheus metrics; none where the engine has no such metrics
@@ -70,6 +71,7 @@ def probes_of(service: str, labels: Mapping[str, str]) -> tuple[Probe, ...]:
     tasks: list[Task] = said[TASK].split(",")  # type: ignore[assignment]
     names = said[SERVED_NAMES].split(",")
     models, adapters = names[: len(tasks)], names[len(tasks) :]
-    own = (Probe(name, task, service) for name, task in zip(models, tasks, strict=True))
+    tools = said.get(TOOLS)
+    own = (Probe(name, task, service, tools=name == tools) for name, task in zip(models, tasks, strict=True))
     # Only a process that serves one model has adapters.
-    return (*own, *(Probe(adapter, tasks[0], service, base=models[0]) for adapter in adapters))
+    return (*own, *(Probe(adapter, tasks[0], service, models[0], models[0] == tools) for adapter in adapters))

@@ -140,12 +140,14 @@ class Route:
 
 @dataclass(frozen=True)
 class Probe:
-    """A name that clients may put in "model", and what it must answer. `base` is an adapter's base model's name."""
+    """A name that clients may put in "model", and what it must answer. `base` is an adapter's base model's name;
+    `tools` whether its tool calls are read."""
 
     name: str
     task: Task
     service: str
     base: str | None = None
+    tools: bool = False
 
 
 @dataclass(frozen=True)

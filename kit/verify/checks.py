@@ -15,6 +15,7 @@ from typing import Any
 from kit.errors import Problem
 from kit.stack.model import Probe
 from kit.verify import client as questions
+from kit.verify import tool_calls
 from kit.verify.client import VerifyClient
 from kit.verify.responses import Verdict
 
@@ -25,6 +26,7 @@ QUESTIONS: Mapping[str, tuple[tuple[str, Callable[[VerifyClient, str], Verdict]]
     "classify": (("classifies", questions.classes),),
     "infer": (("gives tensors", questions.tensors),),
 }
+TOOL_QUESTIONS = (("calls a tool", tool_calls.required_tool), ("takes tools", tool_calls.tools_taken))
 SILENT = "it hangs, or has a long queue: `monogpu-kit status` shows which, `docker compose restart {}` restarts it"
 
 
@@ -96,7 +98,7 @@ def _timed(client: VerifyClient, name: str, what: str, question: Callable[[], Ve
 
 def _of_one(client: VerifyClient, probe: Probe, silent: dict[str, str]) -> Iterator[Check]:
     """A worker that does not answer is added to `silent`."""
-    for what, question in QUESTIONS.get(probe.task, ()):
+    for what, question in (*QUESTIONS.get(probe.task, ()), *(TOOL_QUESTIONS if probe.tools else ())):
         if why := silent.get(probe.service):
             yield Check(probe.name, what, False, why, 0.0)
             continue

@@ -69,7 +69,7 @@ def models(client: VerifyClient, names: set[str]) -> Verdict:
 
 def token(client: VerifyClient, name: str, prompt: str = PROMPTS[0], tokens: int = FEW_TOKENS) -> Verdict:
     """A few tokens at temperature 0; a completion where the model has no chat template."""
-    reply = client.post("/v1/chat/completions", _chat(name, prompt, tokens))
+    reply = client.post("/v1/chat/completions", chat(name, prompt, tokens))
     if lacks_chat_template(*reply):
         return responses.judge_completion(name, *client.post("/v1/completions", _completion(name, prompt, tokens)))
     return responses.judge_chat(name, *reply)
@@ -77,13 +77,13 @@ def token(client: VerifyClient, name: str, prompt: str = PROMPTS[0], tokens: int
 
 def stream(client: VerifyClient, name: str) -> Verdict:
     """The same, streamed."""
-    reply = client.post("/v1/chat/completions", _chat(name, PROMPTS[0], FEW_TOKENS, stream=True))
+    reply = client.post("/v1/chat/completions", chat(name, PROMPTS[0], FEW_TOKENS, stream=True))
     if lacks_chat_template(*reply):
         reply = client.post("/v1/completions", _completion(name, PROMPTS[0], FEW_TOKENS, stream=True))
     return responses.judge_stream(name, *reply)
 
 
-def _chat(name: str, prompt: str, tokens: int, **more: Any) -> dict[str, Any]:
+def chat(name: str, prompt: str, tokens: int, **more: Any) -> dict[str, Any]:
     messages = [{"role": "user", "content": prompt}]
     return {"model": name, "messages": messages, "max_tokens": tokens, "temperature": 0, **more}
 
@@ -100,12 +100,12 @@ def vectors(client: VerifyClient, name: str) -> Verdict:
 
 def unknown(client: VerifyClient) -> Verdict:
     """An undeclared name."""
-    return responses.judge_unknown(*client.post("/v1/chat/completions", _chat(MADE_UP, PROMPTS[0], FEW_TOKENS)))
+    return responses.judge_unknown(*client.post("/v1/chat/completions", chat(MADE_UP, PROMPTS[0], FEW_TOKENS)))
 
 
 def locked(client: VerifyClient, name: str) -> Verdict:
     """A declared name, without the key."""
-    return responses.judge_locked(*client.post("/v1/chat/completions", _chat(name, PROMPTS[0], FEW_TOKENS), key=False))
+    return responses.judge_locked(*client.post("/v1/chat/completions", chat(name, PROMPTS[0], FEW_TOKENS), key=False))
 
 
 def several(client: VerifyClient, name: str, task: str) -> list[str]:

@@ -34,6 +34,29 @@ def numbers() -> str:
     return "\n".join(rows)
 
 
+def families() -> str:
+    """Workers of newer families, planned before they were measured, from tests/recorded/h200-families.json."""
+    from kit.units import GIB, MIB
+    from tests.support.readings import families as recorded
+
+    rows = [
+        "| worker | planned | driver, started | driver, under load | error | KV tokens: planned = logged | weights, planned "
+        "and logged |",
+        "|---|--:|--:|--:|--:|--:|--:|",
+    ]
+    for one in recorded():
+        seen, said = one["measured"], "" if one["split"] == "seen" else " (held out)"
+        truth = max(seen["rest_mib"], seen["loaded_mib"])
+        error = f"{one['planned_bytes'] / MIB / truth - 1:+.2%}" if seen["as_planned"] else "not this shape"
+        same = "" if one["kv_tokens"] == seen["kv_tokens"] else f", logged {seen['kv_tokens']:,}"
+        mib = (one["planned_bytes"] / MIB, seen["rest_mib"], seen["loaded_mib"])
+        weights = f"{one['lines']['weights'] / GIB:.2f}, {seen['weights_gib']:.2f} GiB"
+        name = one["name"] + said + (f"<br>{cell(seen['note'])}" if seen["note"] else "")
+        numbers = " | ".join(f"{each:,.0f}" for each in mib)
+        rows.append(f"| {name} | {numbers} | {error} | {one['kv_tokens']:,}{same} | {weights} |")
+    return "\n".join(rows)
+
+
 def experiments() -> str:
     """What `bench` measures, from the experiments themselves."""
     from kit.bench.experiments import EXPERIMENTS

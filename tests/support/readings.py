@@ -77,6 +77,12 @@ def _reading(entry: dict[str, Any], facts: dict[str, Facts]) -> Reading:
     )
 
 
+def families() -> list[dict[str, Any]]:
+    """Workers of newer families on the H200: planned first, then measured."""
+    found: list[dict[str, Any]] = json.loads((RECORDED / "h200-families.json").read_text())["workers"]
+    return found
+
+
 def up_steps() -> dict[str, Any]:
     """What scripts/record-gpu saw: the kit's own render, up and calibrate on a card that ballast made small."""
     steps: dict[str, Any] = json.loads((RECORDED / "h200-up.json").read_text())["steps"]

@@ -165,7 +165,7 @@ def test_an_adapter_is_a_host_name_of_its_own_on_the_same_worker() -> None:
         Route("chat-2", "code.chat-2", 8000, "code"),
         Route("chat-2", "law.chat-2", 8000, "law"),
     )
-    assert vllm.probes(one)[1] == Probe("code", "generate", "chat-2", base="chat")
+    assert vllm.probes(one, plan(one))[1] == Probe("code", "generate", "chat-2", base="chat")
 
 
 def test_the_start_period_is_the_plans() -> None:
