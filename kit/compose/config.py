@@ -60,7 +60,7 @@ def project(config: Config, file: Path, files: Sequence[Path] = ()) -> ProjectSp
 
 
 def _project(config: Config, file: Path, files: tuple[Path, ...]) -> ProjectSpec:
-    name = config["name"]
+    name = config["name"] or file.parent.name
     networks = tuple(_network(key, values or {}) for key, values in (config.get("networks") or {}).items())
     volumes = tuple(_volume(key, values or {}) for key, values in (config.get("volumes") or {}).items())
     names = {volume.key: volume.name for volume in volumes}

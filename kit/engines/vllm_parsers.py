@@ -1,6 +1,6 @@
 """Which of vLLM's parsers read a model's tool calls and its reasoning. Pure.
 
-A model writes calls of tools in a format of its family's, which vLLM reads only when it is told the parser's name. The
+A model writes calls of tools in a format of its family's, which vLLM reads only when it is given the parser's name. The
 wrong one loses calls, and a name that the version does not know ends the start. So a family that is not in the table,
 or whose parser the version lacks, is served without, and `plan` says so.
 
@@ -53,7 +53,7 @@ _GONE: Mapping[str, Version] = {"minimax": (0, 26)}
 
 
 @dataclass(frozen=True)
-class Family:
+class ParserFamily:
     """Models whose architecture, and whose source where it is part of the rule, match: the parsers that read them."""
 
     architecture: str
@@ -62,8 +62,8 @@ class Family:
     reasoning: str | None
 
 
-def _family(architecture: str, source: str, tools: str | None, reasoning: str | None = None) -> Family:
-    return Family(architecture, source, tools, reasoning)
+def _family(architecture: str, source: str, tools: str | None, reasoning: str | None = None) -> ParserFamily:
+    return ParserFamily(architecture, source, tools, reasoning)
 
 
 _LLAMA, _ANY = "Llama|Mistral", ""
@@ -113,7 +113,7 @@ class ModelParsers:
     why: str = ""
 
 
-def family_of(facts: Facts) -> Family | None:
+def family_of(facts: Facts) -> ParserFamily | None:
     """The row of a model, None when its family is not known."""
     source = facts.source.lower()
     rows = (row for row in FAMILIES if re.search(row.architecture, facts.architecture))
@@ -141,7 +141,7 @@ def parsers_of(model: Model, facts: Facts | None, version: Version | None) -> Mo
     return ModelParsers(row.tools if row and not why else None, reasoning, why)
 
 
-def _why_not(row: Family | None, facts: Facts | None, version: Version) -> str:
+def _why_not(row: ParserFamily | None, facts: Facts | None, version: Version) -> str:
     """Why the tool calls of a model are not read by themselves; "" when they are."""
     if row is None or row.tools is None:
         return f"no parser is known for {facts.architecture if facts else 'it'}"

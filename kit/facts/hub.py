@@ -95,8 +95,7 @@ def load(text: str, folder: Path, hub: Hub | None = None) -> Facts:
     if "config.json" not in files.small:
         raise no_model(text, files.names)
     try:
-        template, length, tools = files.chat_template(), files.max_seq_length(), files.tool_template()
-        return from_config(text, revision, files.config(), files.headers, template, length, tools)
+        return from_config(text, revision, files.config(), files.headers, *files.beside())
     except ModelFilesError as error:
         raise ModelFilesError(replace(problem, hint=files.unreadable()) for problem in error.problems) from error
 

@@ -62,6 +62,10 @@ class ModelFolder:
         length = self.small.get("sentence_bert_config.json", {}).get("max_seq_length")
         return length if isinstance(length, int) and length > 0 else None
 
+    def beside(self) -> tuple[bool | None, int | None, bool | None]:
+        """Whether there is a chat template, the longest input, and whether the template lays out tools."""
+        return self.chat_template(), self.max_seq_length(), self.tool_template()
+
     def unreadable(self) -> str:
         """The kinds of weights there are where none can be read; "" otherwise."""
         kinds = [kind for kind in (".bin", ".pt", ".pth", ".gguf") if any(name.endswith(kind) for name in self.names)]

@@ -121,10 +121,10 @@ def _problem(document: Document, path: KeyPath, reason: Refused) -> Problem:
 
 
 def _switches(document: Document) -> Iterator[Problem]:
-    """Unquoted on, off, yes and no, except for `graphs: off`, which can only be text."""
+    """Unquoted on, off, yes and no, except for `off` of keys whose values are only text."""
     for path in document.switches:
         text = document.written[path]
-        if path[-1:] != ("graphs",) or text != "off":
+        if path[-1:] not in (("graphs",), ("tools",), ("reasoning",)) or text != "off":
             what = f"{quoted(text)} without quotes is a boolean to some YAML readers and text to others"
             needed = f'needed: "{text}" in quotes, or another value'
             yield Problem(what, needed, path=path, mark=document.mark(path))

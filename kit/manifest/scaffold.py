@@ -119,6 +119,8 @@ _KEYS = """\
     #requests: 32            # at the same time; auto: as many as fit
     #memory: auto            # or 4GiB: the worker's whole footprint, as the driver sees it
     #weight: 1               # its share of what is left over, which becomes KV cache
+    #tools: auto             # what reads its tool calls: auto, off or the name of vLLM's parser
+    #reasoning: auto         # the same for what it thinks before it answers
     #graphs: auto            # CUDA graphs: auto, full, small or off
     #limits: {image_tokens: auto}                       # the largest image, for vision models of Qwen
     #replicas: 1             # workers of this model on the card

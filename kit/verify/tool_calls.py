@@ -11,6 +11,7 @@ TOOL = {
     "type": "function",
     "function": {
         "name": "get_weather",
+        "strict": True,  # else vLLM 0.32 lets a model call with what its schema does not allow
         "description": "The weather of a city.",
         "parameters": {
             "type": "object",

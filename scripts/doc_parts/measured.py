@@ -40,8 +40,8 @@ def families() -> str:
     from tests.support.readings import families as recorded
 
     rows = [
-        "| worker | planned | driver, started | driver, under load | error | KV tokens: planned = logged | weights, planned "
-        "and logged |",
+        "| worker | planned | driver, started | driver, under load | error | KV tokens: planned = logged "
+        "| weights, planned and logged |",
         "|---|--:|--:|--:|--:|--:|--:|",
     ]
     for one in recorded():

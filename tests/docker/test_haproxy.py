@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -39,7 +41,7 @@ def running(client: DockerClient, tmp_path_factory: pytest.TempPathFactory) -> I
     with walk(tmp_path_factory.mktemp("front"), client) as made:
         made.environ["WALK_KEY"] = KEY
         made.write(
-            model("chat", SMALL),
+            model("chat", SMALL, env='PRETEND_TOKENS_PER_SECOND: "25"'),
             model("rank", TINY, "task: rerank", "replicas: 2"),
             model("topic", TINY, "task: classify"),
             more="start: parallel\n",
@@ -79,6 +81,21 @@ def test_a_ranking_reaches_its_model(running: Walk, path: str) -> None:
 def test_a_classification_reaches_its_model(running: Walk, path: str) -> None:
     answer = post(running, path, {"model": "topic", "input": "a text"})
     assert (answer.status_code, answer.json()["model"]) == (200, "topic")
+
+
+def test_a_stream_s_pieces_come_as_they_are_made(running: Walk) -> None:
+    """One every 40 ms. Held back, they come several at once: that was so for most of them without http-no-delay."""
+    body = {"model": "chat", "messages": [{"role": "user", "content": "a"}], "max_tokens": 50, "ignore_eos": True}
+    url, headers = f"http://127.0.0.1:{running.port}/v1/chat/completions", {"Authorization": f"Bearer {KEY}"}
+    seen = []
+    asked = {"headers": headers, "json": body | {"stream": True}, "timeout": 120}
+    with httpx.Client(trust_env=False) as http, http.stream("POST", url, **asked) as answer:
+        for line in answer.iter_lines():
+            if '"content"' in line:
+                seen.append(time.monotonic())
+    gaps = [late - early for early, late in pairwise(seen[1:])]
+    assert len(gaps) > 40
+    assert sum(gap < 0.005 for gap in gaps) < len(gaps) / 4
 
 
 def test_scores_do_too(running: Walk) -> None:

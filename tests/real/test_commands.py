@@ -10,6 +10,7 @@ import pytest
 
 from kit.bench.journal import read, runs
 from kit.bench.results import from_text
+from kit.verify.tool_calls import TOOL
 from tests.support.walks import Said, Walk
 
 pytestmark = pytest.mark.real
@@ -26,7 +27,7 @@ def _gone_afterwards(demo: Walk) -> Iterator[None]:
 
 
 def ask(demo: Walk, path: str, **body: object) -> httpx.Response:
-    answer = httpx.post(f"http://127.0.0.1:{demo.port}/v1/{path}", json=body, timeout=120, trust_env=False)
+    answer = httpx.post(f"http://127.0.0.1:{demo.port}/v1/{path}", json=body, timeout=300, trust_env=False)
     answer.raise_for_status()
     return answer
 
@@ -53,6 +54,28 @@ def test_a_stream_brings_the_same_sentence_piece_by_piece(first: Said, demo: Wal
     assert lines[-1] == "[DONE]"
     deltas = [json.loads(line)["choices"][0]["delta"].get("content") or "" for line in lines[:-1]]
     assert len([text for text in deltas if text]) > 2 and "Paris" in "".join(deltas)
+
+
+def test_logprobs_are_answered_and_the_worker_stays(first: Said, demo: Walk) -> None:
+    """vLLM compiles a function at the first such request; without a compiler in the image that killed the engine."""
+    first.good()
+    before = demo.containers()["chat"]
+    wish = {"model": "chat", "messages": QUESTION, "temperature": 0, "max_tokens": 4, "logprobs": True}
+    content = ask(demo, "chat/completions", **wish, top_logprobs=2).json()["choices"][0]["logprobs"]["content"]
+    assert len(content) == 4 and all(len(one["top_logprobs"]) == 2 for one in content)
+    prompt = {"model": "chat", "prompt": "The capital of France", "max_tokens": 1, "prompt_logprobs": 1}
+    assert ask(demo, "completions", **prompt).json()["choices"][0]["prompt_logprobs"][0] is None
+    after = demo.containers()["chat"]
+    assert (after.id, after.health) == (before.id, "healthy")
+
+
+def test_a_required_tool_is_called_as_its_schema_says(first: Said, demo: Walk) -> None:
+    """Also by a model whose tool calls nothing reads."""
+    first.good()
+    asked = {"model": "chat", "messages": QUESTION, "temperature": 0, "max_tokens": 64}
+    choice = {"type": "function", "function": {"name": "get_weather"}}
+    message = ask(demo, "chat/completions", **asked, tools=[TOOL], tool_choice=choice).json()["choices"][0]["message"]
+    assert json.loads(message["tool_calls"][0]["function"]["arguments"]) in ({"city": "Paris"}, {"city": "Rome"})
 
 
 def test_texts_that_mean_the_same_are_near_each_other(first: Said, demo: Walk) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 import uuid
 from collections.abc import Iterator
@@ -152,12 +153,15 @@ class Completion:
 
 
 def _called_tool(body: Body) -> Body | None:
-    """A named or required tool is called without arguments."""
+    """A named or required tool is called with what its schema requires: the first allowed value, else a text."""
     choice, tools = body.get("tool_choice"), body.get("tools")
     if not tools or choice in (None, "auto", "none"):
         return None
     function = choice["function"] if isinstance(choice, dict) else tools[0]["function"]
-    call = {"name": function["name"], "arguments": "{}"}
+    schema = function.get("parameters") or {}
+    fields = schema.get("properties") or {}
+    given = {name: (fields.get(name, {}).get("enum") or ["text"])[0] for name in schema.get("required") or ()}
+    call = {"name": function["name"], "arguments": json.dumps(given)}
     return {"id": f"chatcmpl-tool-{uuid.uuid4().hex}", "type": "function", "function": call}
 
 

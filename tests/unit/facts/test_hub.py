@@ -37,7 +37,8 @@ def refusal(text: str, hub: Hub, cache: Path) -> ModelFilesError:
 
 def test_a_repository_gives_the_facts_of_its_headers_and_its_commit(server: HubServer, tmp_path: Path) -> None:
     facts = load("org/tiny", tmp_path, client(server, tmp_path))
-    assert facts == from_config("org/tiny", server.repos["org/tiny"].commits["main"], TINY, tiny_shapes(), True)
+    assert facts.revision == server.repos["org/tiny"].commits["main"]
+    assert facts == from_config("org/tiny", facts.revision, TINY, tiny_shapes(), True, tool_template=False)
 
 
 def test_a_revision_is_followed_to_its_commit(server: HubServer, tmp_path: Path) -> None:
@@ -187,7 +188,7 @@ def folder(tmp_path: Path) -> Path:
 
 def test_a_folder_is_found_beside_the_manifest_and_needs_no_client(tmp_path: Path) -> None:
     facts = load("./models/tiny", folder(tmp_path))
-    assert facts == from_config("./models/tiny", None, TINY, tiny_shapes(), True)
+    assert facts == from_config("./models/tiny", None, TINY, tiny_shapes(), True, tool_template=False)
 
 
 def test_recorded_facts_come_first(tmp_path: Path) -> None:

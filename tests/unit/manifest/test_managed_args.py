@@ -21,7 +21,7 @@ def found(*args: str, engine: str = "vllm") -> list[int]:
         "--kv-cache-memory", "--max-model-len", "--max-num-seqs", "--enforce-eager", "--cudagraph-capture-sizes",
         "--max-cudagraph-capture-size", "--enable-lora", "--lora-modules", "--max-loras", "--max-lora-rank",
         "--api-key", "--hf-token", "--tensor-parallel-size", "--runner", "--revision", "--config",
-        "--num-gpu-blocks-override",
+        "--num-gpu-blocks-override", "--tool-call-parser", "--enable-auto-tool-choice", "--reasoning-parser",
     ],
 )  # fmt: skip
 def test_a_flag_that_the_plan_owns_is_found_in_every_spelling(flag: str) -> None:
@@ -48,8 +48,8 @@ def test_short_dotted_and_abbreviated_flags_are_found(flag: str) -> None:
     "flag",
     [
         "--max-num-batched-tokens", "--kv-cache-dtype", "--quantization", "-q", "--dtype", "--load-format",
-        "--block-size", "--trust-remote-code", "--chat-template", "--tool-call-parser", "--enable-auto-tool-choice",
-        "--seed", "-sc", "--reasoning-parser", "--enable-sleep-mode", "--hf-overrides.rope_scaling",
+        "--block-size", "--trust-remote-code", "--chat-template", "--tool-parser-plugin",
+        "--seed", "-sc", "--enable-sleep-mode", "--hf-overrides.rope_scaling",
         "--no-enable-prefix-caching", "--model-impl", "--tokenizer", "--speculative-config", "--limit-mm-per-prompt",
         "--config-format",
     ],

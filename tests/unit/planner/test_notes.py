@@ -3,7 +3,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kit.planner.advice import plan_or_advise
+from kit.planner.workers import PlanInput
 from tests.support.planning import CHAT, FACTS, ask, model
+
+
+def notes(asked: PlanInput) -> tuple[str, ...]:
+    """What a plan says besides whose tool calls are read."""
+    return tuple(note for note in plan_or_advise(asked).notes if not note.startswith("tool calls: "))
 
 
 def test_what_is_served_otherwise_than_it_looks_is_said() -> None:
@@ -14,14 +20,19 @@ def test_what_is_served_otherwise_than_it_looks_is_said() -> None:
 
 
 def test_an_ordinary_plan_says_nothing() -> None:
-    assert plan_or_advise(ask(model("chat", CHAT, context=2048, replicas=2))).notes == ()
+    assert notes(ask(model("chat", CHAT, context=2048, replicas=2))) == ()
+
+
+def test_whose_tool_calls_are_read_is_said() -> None:
+    made = plan_or_advise(ask(model("chat", CHAT, context=2048), model("mute", CHAT, context=2048, tools="off")))
+    assert made.notes == ("tool calls: on for chat (hermes); off for mute (tools: off)",)
 
 
 def test_cache_aware_over_replicas_is_told_its_measurement() -> None:
     words = {"router": {"policy": "cache_aware"}}
-    (note,) = plan_or_advise(ask(model("chat", CHAT, context=2048, replicas=2), **words)).notes
+    (note,) = notes(ask(model("chat", CHAT, context=2048, replicas=2), **words))
     assert "38.5 requests a second, round_robin 46.3" in note
-    assert plan_or_advise(ask(model("chat", CHAT, context=2048), **words)).notes == ()
+    assert notes(ask(model("chat", CHAT, context=2048), **words)) == ()
 
 
 def test_what_was_assumed_of_the_card_comes_first() -> None:
@@ -31,4 +42,4 @@ def test_what_was_assumed_of_the_card_comes_first() -> None:
 
 def test_the_facts_of_no_model_are_needed_twice() -> None:
     asked = replace(ask(model("chat", CHAT, context=2048)), facts={CHAT: FACTS[CHAT]})
-    assert plan_or_advise(asked).notes == ()
+    assert notes(asked) == ()
