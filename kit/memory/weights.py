@@ -35,7 +35,23 @@ def weights_bytes(facts: Facts, quantization: str | None = None) -> int:
     for tensor in facts.tensors:
         copies, name = _fused(tensor, facts.experts)
         sizes[name, copies] += _served(tensor, facts, quantization) * (tensor.count // copies)
-    return sum(device_bytes(size, WHOLE) * copies for (_, copies), size in sizes.items())
+    stored = sum(device_bytes(size, WHOLE) * copies for (_, copies), size in sizes.items())
+    return stored + shared_layers_bytes(facts)
+
+
+def per_layer_width(facts: Facts) -> int:
+    """Elements of a token's inputs to all layers (Gemma 3n and 4: embed_tokens_per_layer); 0 for other models."""
+    return next((t.shape[1] for t in facts.tensors if t.name.endswith("embed_tokens_per_layer.weight")), 0)
+
+
+def shared_layers_bytes(facts: Facts) -> int:
+    """Keys and values of layers that share another's cache: vLLM makes their matrices all the same, and no checkpoint
+    has them (model_executor/models/gemma4.py, Gemma4Attention). The shared layers are of the kept ones' kinds."""
+    kept = sum(kind.layers for kind in facts.attention)
+    if not per_layer_width(facts) or not kept:
+        return 0
+    each = sum(kind.layers * kind.kv_heads * (kind.head_dim_k + kind.head_dim_v) for kind in facts.attention)
+    return each * facts.hidden * SERVED.get(facts.dtype, 2) * (facts.layers - kept) // kept
 
 
 def rope_bytes(facts: Facts) -> int:

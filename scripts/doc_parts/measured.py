@@ -47,7 +47,8 @@ def families() -> str:
     for one in recorded():
         seen, said = one["measured"], "" if one["split"] == "seen" else " (held out)"
         truth = max(seen["rest_mib"], seen["loaded_mib"])
-        error = f"{one['planned_bytes'] / MIB / truth - 1:+.2%}" if seen["as_planned"] else "not this shape"
+        error = f"{one['planned_bytes'] / MIB / truth - 1:+.2%}"
+        error += f", {one['today_bytes'] / MIB / truth - 1:+.2%} today" if "today_bytes" in one else ""
         same = "" if one["kv_tokens"] == seen["kv_tokens"] else f", logged {seen['kv_tokens']:,}"
         mib = (one["planned_bytes"] / MIB, seen["rest_mib"], seen["loaded_mib"])
         weights = f"{one['lines']['weights'] / GIB:.2f}, {seen['weights_gib']:.2f} GiB"

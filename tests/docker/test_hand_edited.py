@@ -141,7 +141,7 @@ def test_a_secret_is_in_no_output(kind: str, project: Project) -> None:
         ("up", "--dry-run"),
         ("up", "--dry-run", "--json"),
         ("status", "--json"),
-        ("logs", "--tail", "5"),
+        ("logs", "chat", "--tail", "5"),
         ("verify", "--url", "http://127.0.0.1:9"),
     )
     for words in commands:
