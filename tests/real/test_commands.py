@@ -10,7 +10,6 @@ import pytest
 
 from kit.bench.journal import read, runs
 from kit.bench.results import from_text
-from kit.verify.tool_calls import TOOL
 from tests.support.walks import Said, Walk
 
 pytestmark = pytest.mark.real
@@ -67,15 +66,6 @@ def test_logprobs_are_answered_and_the_worker_stays(first: Said, demo: Walk) -> 
     assert ask(demo, "completions", **prompt).json()["choices"][0]["prompt_logprobs"][0] is None
     after = demo.containers()["chat"]
     assert (after.id, after.health) == (before.id, "healthy")
-
-
-def test_a_required_tool_is_called_as_its_schema_says(first: Said, demo: Walk) -> None:
-    """Also by a model whose tool calls nothing reads."""
-    first.good()
-    asked = {"model": "chat", "messages": QUESTION, "temperature": 0, "max_tokens": 64}
-    choice = {"type": "function", "function": {"name": "get_weather"}}
-    message = ask(demo, "chat/completions", **asked, tools=[TOOL], tool_choice=choice).json()["choices"][0]["message"]
-    assert json.loads(message["tool_calls"][0]["function"]["arguments"]) in ({"city": "Paris"}, {"city": "Rome"})
 
 
 def test_texts_that_mean_the_same_are_near_each_other(first: Said, demo: Walk) -> None:
