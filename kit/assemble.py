@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -50,9 +50,23 @@ def _device(plan: Plan) -> Device | None:
 Named = TypeVar("Named", Service, Probe)
 
 
-def assemble(plan: Plan) -> Stack:
+Exposed = Callable[[Route], tuple[Route, ...]]
+
+
+def as_it_is(route: Route) -> tuple[Route, ...]:
+    """A route of a Compose project: its host is the service, or one more name of it."""
+    return (route,)
+
+
+def worker_route(service: str, share: Share) -> Route:
+    """The way to a worker as such: requests for tensors, and replicas without a name of their own."""
+    return Route(service, service, ENGINES[share.model.engine].PORT, share.model.name)
+
+
+def assemble(plan: Plan, exposed: Exposed = as_it_is, resolvers: bool = True) -> Stack:
     """Plan -> the whole project in boot order: downloads, what shares the card, the workers in the manifest's order,
-    the router.
+    the router. `exposed` says where the router reaches what an engine calls a route; `resolvers`, whether those hosts
+    may get other addresses while it runs.
 
     Downloads come first because they need no card and fail early on a gated repository. The manifest's order is kept
     because every byte is pinned: no order fits better, and this one the user chose. Raises ManifestError for what no
@@ -64,19 +78,16 @@ def assemble(plan: Plan) -> Stack:
     daemons, workers = mps.shared(made, plan) if plan.manifest.gpu.mps else ((), made)
     downloads = _first_of_each(one for engine, share in pairs for one in engine.downloads(share, plan))
     proxies = _first_of_each(one for engine, share in pairs for one in engine.proxies(share, plan))
-    routed = tuple(route for engine, share in pairs for route in engine.routes(share))
-    ends: tuple[Service, ...] = (router.service(plan, tuple(one.name for one in (*workers, *proxies))),)
+    routed = tuple(each for engine, share in pairs for route in engine.routes(share) for each in exposed(route))
+    ends: tuple[Service, ...] = (router.service(plan, _awaited(plan, (*workers, *proxies), exposed)),)
     own = (file for engine, share in pairs for file in engine.files(share, plan))
     files = (*router.files(routed), *{file.path: file for file in own}.values())
     if haproxy.needed(plan.manifest):
         ranking = [(engine, share) for engine, share in pairs if haproxy.pools_in(share.model)]
-        pooled = (route for engine, share in ranking for route in engine.routes(share))
-        tensors = (
-            Route(share.service, share.service, engine.PORT, share.model.name)
-            for engine, share in pairs
-            if share.model.task == "infer"
-        )
-        ends, more = haproxy.before(plan, ends[0], pooled, tensors)
+        pooled = (each for engine, share in ranking for route in engine.routes(share) for each in exposed(route))
+        infer = (share for share in plan.shares if share.model.task == "infer")
+        tensors = (each for share in infer for each in exposed(worker_route(share.service, share)))
+        ends, more = haproxy.before(plan, ends[0], pooled, tensors, resolvers)
         files = (*files, *more)
     ordered = in_turn(workers) if plan.manifest.start == "sequential" else workers
     services = (*downloads, *daemons, *ordered, *proxies, *ends)
@@ -91,6 +102,13 @@ def assemble(plan: Plan) -> Stack:
         probes=_first_of_each(probe for engine, share in pairs for probe in engine.probes(share, plan)),
         texts=TEXTS,
     )
+
+
+def _awaited(plan: Plan, services: Iterable[Service], exposed: Exposed) -> tuple[str, ...]:
+    """The hosts that the router waits for."""
+    ports = {share.service: worker_route(share.service, share) for share in plan.shares}
+    routes = (ports.get(one.name, Route(one.name, one.name, 0, "")) for one in services)
+    return tuple(each.host for route in routes for each in exposed(route))
 
 
 def _first_of_each(named: Iterable[Named]) -> tuple[Named, ...]:

@@ -91,7 +91,7 @@ def render(
     file: File = MANIFEST,
     gpu: Card = None,
     output: Out = None,
-    target: Annotated[str, Option("--target", help="What to print for: compose.")] = "compose",
+    target: Annotated[str, Option("--target", help="What to print for: compose or kubernetes.")] = "compose",
     check: Annotated[bool, Option("--check", help="Write nothing; fail when a file on disk differs.")] = False,
     force: Annotated[bool, Option("--force", help="Replace a file that was edited by hand.")] = False,
 ) -> None:

@@ -145,7 +145,7 @@ def proxies(share: Share, plan: Plan) -> tuple[Service, ...]:
             restart="unless-stopped",
             user=PROXY_USER,
             read_only=True,
-            labels=((ROLE, "proxy"), (FILES, checksum(_proxy_config()))),
+            labels=((ROLE, "proxy"), (FILES, checksum(proxy_config()))),
         ),
     )
 
@@ -153,7 +153,7 @@ def proxies(share: Share, plan: Plan) -> tuple[Service, ...]:
 def files(share: Share, plan: Plan) -> tuple[File, ...]:
     """The share's Modelfile, and the proxy's configuration."""
     name = share.model.name
-    return (File(f"{FOLDER}/{name}.modelfile", _modelfile(share.model)), File(f"{PROXY}/haproxy.cfg", _proxy_config()))
+    return (File(f"{FOLDER}/{name}.modelfile", _modelfile(share.model)), File(f"{PROXY}/haproxy.cfg", proxy_config()))
 
 
 def routes(share: Share) -> tuple[Route, ...]:
@@ -218,5 +218,6 @@ def _host(model: Model) -> str:
     return f"{model.name}.{NAME}"
 
 
-def _proxy_config() -> str:
-    return fill("ollama-proxy.cfg.j2", server=NAME, port=PORT, status=STATUS_PORT)
+def proxy_config(resolvers: bool = True) -> str:
+    """The proxy's configuration. With `resolvers` its server may get another address while it runs."""
+    return fill("ollama-proxy.cfg.j2", server=NAME, port=PORT, status=STATUS_PORT, resolvers=resolvers)

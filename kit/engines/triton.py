@@ -30,7 +30,7 @@ from kit.memory.candidates import (
     fixed,
 )
 from kit.stack.labels import FILES
-from kit.stack.model import WORKERS, Attachment, File, Health, Mount, Probe, Route, Service, http_check
+from kit.stack.model import WORKERS, Attachment, File, Mount, Probe, Route, Service, http_health
 from kit.stack.render import checksum
 from kit.units import GIB
 
@@ -112,7 +112,7 @@ def service(share: Share, plan: Plan) -> Service:
         ),
         networks=(Attachment(WORKERS),),
         # It answers once its model is loaded; /v2/health/ready fails also where a model was unloaded on purpose.
-        health=Health(http_check(PORT, "/v2/health/live"), retries=6, start_period=share.start_seconds),
+        health=http_health(PORT, "/v2/health/live", retries=6, start_period=share.start_seconds),
         restart="unless-stopped",
         # The Python backend hands tensors over there.
         shm_bytes=GIB,

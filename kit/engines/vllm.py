@@ -31,7 +31,7 @@ from kit.memory.flags import read_flags, switched_off
 from kit.memory.lora import served_rank
 from kit.memory.vllm_versions import NEWEST, OLDEST, planned_version, unsupported
 from kit.stack.labels import TOOLS
-from kit.stack.model import WORKERS, Attachment, Health, Probe, Route, Service, http_check
+from kit.stack.model import WORKERS, Attachment, Probe, Route, Service, http_health
 from kit.units import GIB, release_text
 
 DEFAULT_IMAGE = "vllm/vllm-openai:v0.26.0"
@@ -67,7 +67,7 @@ def service(share: Share, plan: Plan) -> Service:
         environment=variables(share, _on_cpu(plan)),
         mounts=mounts(share, _on_cpu(plan), bool(downloads(share, plan))),
         networks=(Attachment(WORKERS, hosts),),
-        health=Health(http_check(PORT, "/health"), retries=6, start_period=share.start_seconds),
+        health=http_health(PORT, "/health", retries=6, start_period=share.start_seconds),
         depends_on=tuple((one.name, "service_completed_successfully") for one in downloads(share, plan)),
         # A worker whose engine dies ends with 0 (vllm-project/vllm#48966), and must come back after a reboot too. All
         # start at once then: caches are given in bytes, and who keeps none and measures at worst ends and starts again.

@@ -6,12 +6,19 @@ import re
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, StrictFloat, StrictInt
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StrictFloat, StrictInt
 from pydantic import WithJsonSchema as Json
 
 from kit.errors import quoted
 from kit.manifest import managed_args, validators
 from kit.manifest.validators import Refused
+
+
+class ManifestPart(BaseModel):
+    """A part of the manifest: frozen, without unknown keys."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", validate_default=False)
+
 
 Task = Literal["generate", "embed", "rerank", "classify", "infer"]
 Engine = Literal["vllm", "ollama", "triton"]

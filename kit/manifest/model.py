@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field, StrictBool
+from pydantic import AliasChoices, Field, StrictBool
 
 from kit.manifest.fields import (
     POLICIES,
@@ -18,6 +18,7 @@ from kit.manifest.fields import (
     Footprint,
     Image,
     KeyFile,
+    ManifestPart,
     Name,
     Parser,
     Port,
@@ -33,13 +34,8 @@ from kit.manifest.fields import Engine as Engine
 from kit.manifest.fields import Source as Source
 from kit.manifest.fields import Task as Task
 from kit.manifest.fields import parse_source as parse_source
+from kit.manifest.kubernetes import KubernetesConfig
 from kit.manifest.validators import variable_of as variable_of
-
-
-class ManifestPart(BaseModel):
-    """A part of the manifest: frozen, without unknown keys."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", validate_default=False)
 
 
 class GpuConfig(ManifestPart):
@@ -226,6 +222,11 @@ class Manifest(ManifestPart):
     )
     router: RouterConfig = Field(
         RouterConfig(), description="The endpoint. Default: http://127.0.0.1:30000, without a key."
+    )
+    kubernetes: KubernetesConfig = Field(
+        KubernetesConfig(),
+        description="For `render --target kubernetes` alone.",
+        exclude_if=lambda kubernetes: kubernetes == KubernetesConfig(),
     )
     models: tuple[Model, ...] = Field(min_length=1, description="The models, started in this order.")
 

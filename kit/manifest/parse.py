@@ -15,6 +15,7 @@ from pydantic import ValidationError
 
 from kit.errors import KeyPath, ManifestError, Problem, quoted
 from kit.manifest import rules, validators
+from kit.manifest.kubernetes import KubernetesConfig, Toleration
 from kit.manifest.model import Adapter, GpuConfig, Manifest, Model, RouterConfig
 from kit.manifest.pydantic_errors import KnownKeys, refusals
 from kit.manifest.rules import EngineRules
@@ -25,6 +26,8 @@ _KEYS: KnownKeys = {
     (): tuple(Manifest.model_fields),
     ("gpu",): tuple(GpuConfig.model_fields),
     ("router",): tuple(RouterConfig.model_fields),
+    ("kubernetes",): tuple(KubernetesConfig.model_fields),
+    ("kubernetes", "tolerations"): tuple(Toleration.model_fields),
     ("models",): tuple(Model.model_fields),
     ("models", "adapters"): tuple(Adapter.model_fields),
 }

@@ -35,6 +35,7 @@ def broken(manifest: Manifest, engines: Mapping[str, EngineRules]) -> Found:
     yield from _names(manifest)
     if manifest.gpu.device == "none" and manifest.gpu.mps:
         yield ("gpu", "mps"), Refused("MPS needs a card, and gpu.device is none", "remove one of the two")
+    yield from _kubernetes(manifest)
     yield from _engines(manifest, engines)
     for index, model in enumerate(manifest.models):
         for path, reason in _model(model, on_cpu=manifest.gpu.device == "none"):
@@ -53,6 +54,24 @@ def _router(router: RouterConfig) -> Found:
         hint = f"did you mean '{near[0]}'?" if near else ""
         what = f"'{router.policy}' is not a policy of {router.engine}"
         yield ("router", "policy"), Refused(what, f"needed: one of {', '.join(policies)}", hint)
+
+
+def _kubernetes(manifest: Manifest) -> Found:
+    """Keys of `kubernetes:` that contradict each other, or the card."""
+    said, on_cpu = manifest.kubernetes, manifest.gpu.device == "none"
+    if said.shape == "deployment-per-model" and said.copies > 1:
+        what = f"a Deployment for each model is for one card, and copies is {said.copies}"
+        yield ("kubernetes", "shape"), Refused(what, "needed: shape: pod-per-card, or copies: 1")
+    if said.autoscaler and said.copies == 1:
+        yield (
+            ("kubernetes", "autoscaler"),
+            Refused("there is one copy to choose from", "set copies to the most that run"),
+        )
+    if said.gpu not in (None, "none") and on_cpu:
+        what = f"gpu: {said.gpu} needs a card, and gpu.device is none"
+        yield ("kubernetes", "gpu"), Refused(what, "remove one of the two")
+    if said.gpu == "none" and not on_cpu:
+        yield ("kubernetes", "gpu"), Refused("the stack is planned for a card", "needed: gpu: {device: none} too")
 
 
 def _one_model(manifest: Manifest) -> Found:

@@ -67,14 +67,15 @@ def note(manifest: Manifest) -> str:
 
 
 def before(
-    plan: Plan, router: Service, routes: Iterable[Route], tensors: Iterable[Route] = ()
+    plan: Plan, router: Service, routes: Iterable[Route], tensors: Iterable[Route] = (), resolvers: bool = True
 ) -> tuple[tuple[Service, ...], tuple[File, ...]]:
     """The router, no longer published, and HAProxy in its place; and HAProxy's configuration. `routes` are those of
-    the models that `pools_in` says, `tensors` those of models that take and give tensors."""
+    the models that `pools_in` says, `tensors` those of models that take and give tensors. With `resolvers` workers may
+    get other addresses while it runs."""
     (port,) = router.ports
     mounts = tuple(mount for mount in router.mounts if mount.target == KEY_FILE)
     keys = tuple(entry for entry in router.environment if entry[0] == KEY)
-    text = config(routes, router.name, port.target, bool(keys), bool(mounts), tensors)
+    text = config(routes, router.name, port.target, bool(keys), bool(mounts), tensors, resolvers)
     published = Service(
         name=NAME,
         comment=(
@@ -111,7 +112,13 @@ def pools(routes: Iterable[Route]) -> dict[str, list[tuple[str, int]]]:
 
 
 def config(
-    routes: Iterable[Route], router: str, port: int, by_variable: bool, by_file: bool, tensors: Iterable[Route] = ()
+    routes: Iterable[Route],
+    router: str,
+    port: int,
+    by_variable: bool,
+    by_file: bool,
+    tensors: Iterable[Route] = (),
+    resolvers: bool = True,
 ) -> str:
     """HAProxy's configuration. It listens where the router did, and asks the router at its own port."""
     key = f'"${{{KEY}}}"' if by_variable else f"-f {KEY_FILE}" if by_file else ""
@@ -123,6 +130,7 @@ def config(
         "port": port,
         "status": STATUS_PORT,
         "control": CONTROL_PORT,
+        "resolvers": resolvers,
         "router": {"host": router, "port": port},
     }
     unmarked = fill("haproxy.cfg.j2", **values, mark="")

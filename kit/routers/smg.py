@@ -23,13 +23,12 @@ from kit.stack.model import (
     WORKERS,
     Attachment,
     File,
-    Health,
     Mount,
     Port,
     Route,
     Secret,
     Service,
-    http_check,
+    http_health,
 )
 
 DEFAULT_IMAGE = "lightseekorg/smg:1.13.0"
@@ -89,7 +88,7 @@ def service(plan: Plan, workers: tuple[str, ...]) -> Service:
         mounts=_mounts(router),
         networks=(Attachment(EDGE), Attachment(WORKERS)),
         ports=(Port(router.bind, router.port, PORT),),
-        health=Health(http_check(PORT, "/readiness"), retries=3, start_period=60),
+        health=http_health(PORT, "/readiness", retries=3, start_period=60),
         depends_on=tuple((worker, "service_healthy") for worker in workers),
         # Longer than the drain, so that requests in flight are finished before Docker kills.
         stop_grace=DRAIN_SECONDS + 15,

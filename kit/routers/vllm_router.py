@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from kit.memory.bill import Plan
 from kit.stack.labels import ROLE
-from kit.stack.model import EDGE, WORKERS, Attachment, File, Health, Mount, Port, Route, Service, http_check
+from kit.stack.model import EDGE, WORKERS, Attachment, File, Mount, Port, Route, Service, http_health
 
 # No image is published; scripts/build-images makes this one from the wheel.
 DEFAULT_IMAGE = "monogpu/vllm-router:0.1.17"
@@ -52,7 +52,7 @@ def service(plan: Plan, workers: tuple[str, ...]) -> Service:
         mounts=(Mount("tmpfs", "size=67108864", "/tmp"),),
         networks=(Attachment(EDGE), Attachment(WORKERS)),
         ports=(Port(router.bind, router.port, PORT),),
-        health=Health(http_check(PORT, "/readiness"), retries=3, start_period=60),
+        health=http_health(PORT, "/readiness", retries=3, start_period=60),
         depends_on=tuple((worker, "service_healthy") for worker in workers),
         user=USER,
         read_only=True,

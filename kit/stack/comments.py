@@ -23,8 +23,9 @@ def endpoint(bind: str, port: int | str) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-def header(plan: Plan) -> tuple[str, ...]:
-    """How to use the file, the card it was planned for, and how the card is shared out."""
+def header(plan: Plan, how: Sequence[str] = (), reached: str = "") -> tuple[str, ...]:
+    """How to use the file, the card it was planned for, and how the card is shared out. `how` and `reached`: what is
+    said of the use, and of the endpoint, instead of what holds for a compose file."""
     table = [
         ("total", plan.gpu.total_bytes, ""),
         *((f"- {line.label}", line.bytes, line.why) for line in plan.reserved),
@@ -32,9 +33,9 @@ def header(plan: Plan) -> tuple[str, ...]:
         *((f"- {share.service}", share.total_bytes, share.model.source) for share in plan.shares),
         ("spare", plan.spare_bytes, ""),
     ]
-    curl = f"  curl {endpoint(plan.manifest.router.bind, plan.manifest.router.port)}/v1/models"
+    curl = reached or f"  curl {endpoint(plan.manifest.router.bind, plan.manifest.router.port)}/v1/models"
     notes = [f"note: {note}" for note in plan.notes]
-    return (*_HOW.splitlines(), curl, "", f"Planned for {_card(plan.gpu)}:", *_table(table), *notes)
+    return (*(how or _HOW.splitlines()), curl, "", f"Planned for {_card(plan.gpu)}:", *_table(table), *notes)
 
 
 def bill(share: Share) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 
 from kit.stack.model import Attachment, Device, Health, Mount, Network, Port, Service, Stack, Value
-from kit.stack.yaml_lines import Alias, Arguments, Flow, Node, is_flag
+from kit.stack.yaml_lines import Alias, Anchored, Arguments, Flow, Node, is_flag
 
 Keys = dict[str, Node]
 
@@ -45,6 +45,28 @@ def service_keys(service: Service, texts: Mapping[str, str]) -> Keys:
         "labels": dict(service.labels),
     }
     return {key: value for key, value in keys.items() if value is not None and value != [] and value != {}}
+
+
+def escaped_keys(keys: Mapping[str, Node]) -> Keys:
+    """A mapping with every `$` of its keys and texts doubled, as Compose reads them: a single one begins a variable."""
+    return {key.replace("$", "$$"): _escaped(value) for key, value in keys.items()}
+
+
+def _escaped(node: Node) -> Node:
+    match node:
+        case str():
+            return node.replace("$", "$$")
+        case Anchored():
+            return Anchored(node.name, _escaped(node.value))
+        case Flow():
+            return Flow(_escaped(node.value), node.always)
+        case Arguments():
+            return Arguments(tuple(_escaped(item) for item in node.items))
+        case Mapping():
+            return escaped_keys(node)
+        case list() | tuple():
+            return [_escaped(item) for item in node]
+    return node
 
 
 def network_keys(network: Network) -> Keys | None:

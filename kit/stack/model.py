@@ -44,17 +44,20 @@ class Mount:
 
 @dataclass(frozen=True)
 class Health:
-    """A health check: a program and its arguments, without a shell, run every 5 seconds."""
+    """A health check: a program and its arguments, without a shell, run every 5 seconds. `asks` is the port and the
+    path that it gets, where it is an HTTP request to the container."""
 
     command: tuple[str, ...]
     retries: int
     start_period: int
+    asks: tuple[int, str] | None = None
 
 
-def http_check(port: int, path: str) -> tuple[str, ...]:
-    """The command of a health check that asks a path of the container itself, in images that have Python."""
+def http_health(port: int, path: str, retries: int, start_period: int) -> Health:
+    """A health check that asks a path of the container itself, in images that have Python."""
     ask = f"c = h.HTTPConnection('127.0.0.1', {port}, timeout=4); c.request('GET', '{path}')"
-    return ("python3", "-c", f"import http.client as h; {ask}; raise SystemExit(c.getresponse().status != 200)")
+    script = f"import http.client as h; {ask}; raise SystemExit(c.getresponse().status != 200)"
+    return Health(("python3", "-c", script), retries, start_period, (port, path))
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING, Literal
 
-from kit.stack.compose_keys import network_keys, volume_keys
+from kit.stack.compose_keys import escaped_keys, network_keys, volume_keys
 from kit.stack.model import File, Stack
 from kit.stack.shared import lay_out
 from kit.stack.yaml_lines import WIDTH, Node, lines
@@ -103,7 +103,12 @@ def comment(text: str, indent: int = 0) -> str:
 
 
 def _yaml(keys: Mapping[str, Node], indent: int = 0) -> str:
-    return "\n".join(lines(keys, indent))
+    return "\n".join(lines(escaped_keys(keys), indent))
+
+
+def _plain_yaml(keys: Mapping[str, Node]) -> str:
+    """Without Compose's doubled `$`."""
+    return "\n".join(lines(keys))
 
 
 @cache
@@ -118,5 +123,5 @@ def _printer() -> Environment:
         keep_trailing_newline=True,
         autoescape=select_autoescape(("html.j2",), default=False),
     )
-    printer.filters.update(yaml=_yaml, comment=comment)
+    printer.filters.update(yaml=_yaml, plain_yaml=_plain_yaml, comment=comment)
     return printer

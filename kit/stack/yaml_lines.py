@@ -1,5 +1,5 @@
 """Values as lines of YAML for people: text without quotes wherever YAML 1.1, YAML 1.2 and Compose's reader take it for
-the same text, short lists in one line, long text over several. Every text has its `$` doubled for Compose.
+the same text, short lists in one line, long text over several.
 
 What is plain is decided by what is allowed, not by what is forbidden: a text with any other character gets quotes.
 """
@@ -82,7 +82,7 @@ def scalar(value: Node, flow: bool = True) -> str:
         case Secret():
             return _written(f"${{{value.name}:?{value.why}}}" if value.required else f"${{{value.name}:-}}", flow)
         case str():
-            return _written(value.replace("$", "$$"), flow)
+            return _written(value, flow)
     return str(value)
 
 
@@ -171,7 +171,7 @@ def _flow(value: Node) -> str:
 
 def _text(start: str, text: str, indent: int) -> list[str]:
     """A text behind `start`; of several lines, or too long for one, in a block below it."""
-    line, block = f"{start} {scalar(text, flow=False)}", _block(text.replace("$", "$$"), WIDTH - indent)
+    line, block = f"{start} {scalar(text, flow=False)}", _block(text, WIDTH - indent)
     if not block or (len(line) <= WIDTH and "\n" not in text):
         return [line]
     return [f"{start} {block[0]}", *(f"{' ' * indent}{one}".rstrip() for one in block[1:])]
@@ -181,7 +181,7 @@ def _has_long_text(value: Node, indent: int) -> bool:
     """Whether a list holds a text that is better read in a block of its own."""
     texts = [one for one in value if isinstance(one, str)] if isinstance(value, (list, tuple)) else []
     long = (one for one in texts if "\n" in one or len(scalar(one)) > WIDTH - indent - 4)
-    return any(_block(one.replace("$", "$$"), WIDTH) for one in long)
+    return any(_block(one, WIDTH) for one in long)
 
 
 def _block(text: str, width: int) -> list[str]:

@@ -22,6 +22,7 @@ from kit.stack.model import (
     Value,
 )
 from kit.stack.render import render
+from kit.stack.compose_keys import escaped_keys
 from kit.stack.yaml_lines import Arguments, Flow, Node, lines
 from tests.support.paths import RECORDED, ROOT
 from tests.support.strategies import ODD, TEXT, WORDS_OF_YAML, plan, plans, stacks
@@ -147,7 +148,7 @@ def test_compose_reads_every_text_as_it_was_wherever_it_stands(drawn: list[str])
         "environment": {f"A{n}": text for n, text in enumerate(texts)},
         "labels": Flow({f"a{n}": text for n, text in enumerate(texts)}, always=True),
     }
-    asked = config("\n".join(lines({"name": "texts", "services": {"chat": service}})), set())
+    asked = config("\n".join(lines(escaped_keys({"name": "texts", "services": {"chat": service}}))), set())
     assert asked.returncode == 0, asked.stderr
     found = json.loads(asked.stdout, object_hook=_single)["services"]["chat"]
     assert (found["command"], found["entrypoint"]) == (["--texts", *texts], texts)

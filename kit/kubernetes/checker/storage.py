@@ -1,0 +1,140 @@
+"""Volumes: that they are there, that workers cannot change models, and that one node's volume is not asked of two."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kit.kubernetes.checker.world import PodView, Rule, World, in_bytes
+
+Found = Iterator[tuple[str, str]]
+
+_CACHE = "models"
+
+
+def _references(world: World) -> Found:
+    claims, configs = world.of("PersistentVolumeClaim"), world.of("ConfigMap")
+    for pod in world.pods:
+        names = {*pod.volumes, *pod.templates}
+        for one in pod.every:
+            where = f"{pod.where}: container {one.get('name')}"
+            paths = [mount.get("mountPath") for mount in one.get("volumeMounts") or []]
+            if len(paths) != len(set(paths)):
+                yield where, "two volumes are mounted at one path"
+            for mount in one.get("volumeMounts") or []:
+                if mount.get("name") not in names:
+                    yield where, f"the volume {mount.get('name')} is not there"
+        used = {mount.get("name") for one in pod.every for mount in one.get("volumeMounts") or []}
+        for name in sorted(names - used):
+            yield pod.where, f"the volume {name} is mounted by no container"
+        for name, volume in pod.volumes.items():
+            claim = (volume.get("persistentVolumeClaim") or {}).get("claimName")
+            if claim is not None and claim not in claims and claim not in _of_sets(world):
+                yield pod.where, f"the claim {claim} is not there"
+            config = (volume.get("configMap") or {}).get("name")
+            if "configMap" in volume and config not in configs:
+                yield pod.where, f"the ConfigMap {config} is not there"
+
+
+def _of_sets(world: World) -> set[str]:
+    """The claims that StatefulSets make: TEMPLATE-SET-ORDINAL. With an autoscaler, those that jobs fill."""
+    return {
+        f"{template}-{pod.name}-{ordinal}"
+        for pod in world.pods
+        for template in pod.templates
+        for ordinal in range(pod.copies if pod.copies is not None else 64)
+    }
+
+
+def _read_only(world: World) -> Found:
+    for pod in world.pods:
+        for one in pod.every:
+            for mount in one.get("volumeMounts") or []:
+                volume = pod.volumes.get(mount["name"], {})
+                where = f"{pod.where}: container {one.get('name')}"
+                if _is_cache(pod, mount["name"]) and pod.kind != "Job" and mount.get("readOnly") is not True:
+                    yield where, "it may change the models that others read"
+                if ("configMap" in volume or "secret" in volume) and mount.get("readOnly") is not True:
+                    yield where, f"{mount['name']} is not mounted read only"
+
+
+def _is_cache(pod: PodView, name: str) -> bool:
+    claim = (pod.volumes.get(name, {}).get("persistentVolumeClaim") or {}).get("claimName", "")
+    return name == _CACHE or str(claim).startswith(_CACHE)
+
+
+def _modes(world: World) -> Found:
+    """A volume of one node is not mounted by the pods of several."""
+    for name, claim in world.of("PersistentVolumeClaim").items():
+        modes = claim["spec"].get("accessModes") or []
+        if len(modes) != 1 or modes[0] not in ("ReadWriteOnce", "ReadWriteMany"):
+            yield f"PersistentVolumeClaim/{name}", f"accessModes is {modes}"
+        users = [pod for pod in world.pods if name in _claims_of(pod)]
+        several = any(pod.kind != "Job" and (pod.copies or 2) > 1 for pod in users)
+        if several and modes != ["ReadWriteMany"]:
+            yield f"PersistentVolumeClaim/{name}", "pods of several nodes mount it, and it is ReadWriteOnce"
+        if modes == ["ReadWriteOnce"] and len(users) > 1:
+            for pod in users:
+                if not _near_workers(pod):
+                    yield pod.where, f"it mounts {name}, which one node may, and goes to any node"
+        if in_bytes(claim["spec"]["resources"]["requests"]["storage"]) < 2**30:
+            yield f"PersistentVolumeClaim/{name}", "it has no room for a model"
+    for pod in world.pods:
+        own = [claim for claim in _claims_of(pod) if claim in _of_sets(world)]
+        if pod.kind == "Job" and own and not _near_workers(pod):
+            yield pod.where, f"it mounts {own[0]}, which a card's pod mounts, and goes to any node"
+        for name, claim in pod.templates.items():
+            if (claim["spec"].get("accessModes") or []) not in (["ReadWriteOnce"], ["ReadWriteMany"]):
+                yield pod.where, f"the claim {name} has accessModes {claim['spec'].get('accessModes')}"
+            if in_bytes(claim["spec"]["resources"]["requests"]["storage"]) < 2**30:
+                yield pod.where, f"the claim {name} has no room"
+
+
+def _claims_of(pod: PodView) -> list[str]:
+    found = ((one.get("persistentVolumeClaim") or {}).get("claimName") for one in pod.volumes.values())
+    return [claim for claim in found if claim]
+
+
+def _near_workers(pod: PodView) -> bool:
+    affinity = (pod.spec.get("affinity") or {}).get("podAffinity") or {}
+    for term in affinity.get("requiredDuringSchedulingIgnoredDuringExecution") or []:
+        labels = (term.get("labelSelector") or {}).get("matchLabels") or {}
+        worker = labels.get("app.kubernetes.io/component") == "worker"
+        if term.get("topologyKey") == "kubernetes.io/hostname" and worker:
+            return "app.kubernetes.io/part-of" in labels
+    return False
+
+
+def _waits(world: World) -> Found:
+    """A worker waits for marks that a job of its volume makes."""
+    made: set[str] = set()
+    for pod in world.pods:
+        for one in pod.every if pod.kind == "Job" else ():
+            made |= {str(arg) for arg in one.get("args") or []} if one.get("name") == "mark" else set()
+            made |= {str(v["value"]).rpartition("/")[2] for v in one.get("env") or [] if v.get("name") == "MARK"}
+    for pod in world.pods:
+        for one in pod.every:
+            for mark in one.get("args") or [] if one.get("name") == "wait-for-files" else ():
+                if mark not in made:
+                    yield pod.where, f"it waits for {mark}, which no job makes"
+    for pod in world.serving:
+        cached = any(_is_cache(pod, mount["name"]) for one in pod.running for mount in one.get("volumeMounts") or [])
+        if cached and "wait-for-files" not in [one.get("name") for one in pod.inits]:
+            yield pod.where, "it reads models, and does not wait until they are there"
+
+
+def _router_list(world: World) -> Found:
+    """A file that is mounted by subPath stays as it was at the start: the router would never learn of a change."""
+    for pod in world.serving:
+        for one in pod.running if pod.component == "router" else ():
+            for mount in one.get("volumeMounts") or []:
+                if "configMap" in pod.volumes.get(mount["name"], {}) and "subPath" in mount:
+                    yield pod.where, f"{mount['mountPath']} is mounted by subPath, and never changes"
+
+
+RULES = (
+    Rule("references", "What is mounted is there, once a path.", _references),
+    Rule("read-only", "Workers cannot change models, nor anything the kit prints.", _read_only),
+    Rule("modes", "A volume of one node is mounted on one node: jobs follow the workers there.", _modes),
+    Rule("waits", "A worker waits for its files, and a job makes what it waits for.", _waits),
+    Rule("router-list", "The router's list is mounted so that it changes while the router runs.", _router_list),
+)
