@@ -101,23 +101,26 @@ def _ports(service: Service, layout: ClusterLayout) -> list[Keys]:
 
 
 def _probes(service: Service, layout: ClusterLayout) -> Keys:
-    """Startup: the plan's patience. Readiness: what Compose calls healthy. Liveness: a worker that hangs is started
-    again; a router is not: that its workers are down is no fault of its own."""
+    """Startup: the plan's patience. Readiness: what Compose calls healthy. Liveness: what hangs is started again. That
+    its workers are not there yet, or down, is no reason to end a router: it is asked only whether it listens."""
     health = service.health
     if health is None:
         return {}
-    handler = _handler(health)
+    handler = alive = _handler(health)
+    if role_of(service) != "worker":
+        alive = _listens(service, health, layout)
     patience = -(-health.start_period // PERIOD) + health.retries
-    found: Keys = {
-        "startupProbe": {**handler, "periodSeconds": PERIOD, "timeoutSeconds": 5, "failureThreshold": patience},
+    return {
+        "startupProbe": {**alive, "periodSeconds": PERIOD, "timeoutSeconds": 5, "failureThreshold": patience},
         "readinessProbe": {**handler, "periodSeconds": PERIOD, "timeoutSeconds": 5},
+        "livenessProbe": {**alive, "periodSeconds": 10, "timeoutSeconds": 5, "failureThreshold": HUNG},
     }
-    if role_of(service) == "worker":
-        found["livenessProbe"] = {**handler, "periodSeconds": 10, "timeoutSeconds": 5, "failureThreshold": HUNG}
-    elif health.asks and layout.plan.manifest.router.engine == "smg":
-        alive = _handler(replace(health, asks=(health.asks[0], "/liveness")))
-        found["livenessProbe"] = {**alive, "periodSeconds": 10, "timeoutSeconds": 5, "failureThreshold": HUNG}
-    return found
+
+
+def _listens(service: Service, health: Health, layout: ClusterLayout) -> Keys:
+    if health.asks and layout.plan.manifest.router.engine == "smg":
+        return _handler(replace(health, asks=(health.asks[0], "/liveness")))
+    return {"tcpSocket": Flow({"port": _ports(service, layout)[0]["containerPort"]})}
 
 
 def _handler(health: Health) -> Keys:

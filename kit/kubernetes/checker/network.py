@@ -128,9 +128,7 @@ def _open(world: World, pod: PodView, spec: Object) -> Iterator[str]:
             fine = ({label.get(COMPONENT), *values} - {None} for label, values in zip(labels, among, strict=True))
             if any(not names or names - {"router", "proxy"} for names in fine):
                 yield f"others than the router may ask {pod.where}"
-        if any("ports" not in rule and rule != {} for rule in spec.get("egress") or []) or {} in (
-            spec.get("egress") or []
-        ):
+        if any("ports" not in rule for rule in spec.get("egress") or []):
             yield f"{pod.where} may reach more than names"
     if pod.component == "router" and any(not rule for rule in spec.get("ingress") or []) and not _keyed(world):
         yield f"any pod of the cluster may ask {pod.where}, which has no key"
@@ -163,9 +161,8 @@ def _names(peer: Object, component: str) -> bool:
 
 def _values(selector: Object) -> set[str]:
     found = selector.get("matchExpressions") or []
-    return {
-        value for one in found if one.get("key") == COMPONENT and one.get("operator") == "In" for value in one["values"]
-    }
+    among = [one for one in found if one.get("key") == COMPONENT and one.get("operator") == "In"]
+    return {value for one in among for value in one["values"]}
 
 
 def _matches(selector: Mapping[str, Any], labels: Mapping[str, str]) -> bool:

@@ -32,7 +32,7 @@ def _restart(world: World) -> Found:
         if said is not None and (said != SIDECAR or one not in (pod.spec.get("initContainers") or [])):
             yield (
                 where,
-                f"restartPolicy is {said}: an init container with Always is a sidecar, and nothing else is known",
+                f"restartPolicy is {said}: only Always of an init container is known",
             )
 
 
@@ -44,11 +44,12 @@ def _probes(world: World) -> Found:
     for pod in world.serving:
         for one in pod.running:
             where = f"{pod.where}: container {one.get('name')}"
-            missing = [key for key in _PROBES[:2] if not one.get(key)]
+            missing = [key for key in _PROBES if not one.get(key)]
             if missing:
                 yield where, f"it has no {' and no '.join(missing)}"
-            if pod.component == "worker" and not one.get("livenessProbe"):
-                yield where, "it has no livenessProbe: a worker that hangs would stay"
+            for key in ("startupProbe", "livenessProbe") if pod.component != "worker" else ():
+                if "readiness" in str(one.get(key)) or "exec" in (one.get(key) or {}):
+                    yield where, f"{key} asks about its workers: it would be killed while they start"
             for key in _PROBES:
                 yield from ((where, f"{key}: {what}") for what in _probe(one, one.get(key)))
             if _patience(one) < _LEAST_PATIENCE:
@@ -190,7 +191,9 @@ def _memory(pod: PodView, container: Object, folder: Object | None) -> Found:
 RULES = (
     Rule("restart", "Pods restart, jobs end, and only sidecars among init containers keep running.", _restart),
     Rule(
-        "probes", "What serves has startup and readiness probes that ask its own port, workers liveness too.", _probes
+        "probes",
+        "What serves has startup, readiness and liveness probes of its own, and no router dies of its workers.",
+        _probes,
     ),
     Rule("ports", "No two containers of a pod listen at one port, and each listens where it says.", _ports),
     Rule("secrets", "No key or token has its value in a file.", _secrets),

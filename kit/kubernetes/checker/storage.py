@@ -26,7 +26,7 @@ def _references(world: World) -> Found:
         used = {mount.get("name") for one in pod.every for mount in one.get("volumeMounts") or []}
         for name in sorted(names - used):
             yield pod.where, f"the volume {name} is mounted by no container"
-        for name, volume in pod.volumes.items():
+        for volume in pod.volumes.values():
             claim = (volume.get("persistentVolumeClaim") or {}).get("claimName")
             if claim is not None and claim not in claims and claim not in _of_sets(world):
                 yield pod.where, f"the claim {claim} is not there"
