@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from kit.compose.wait import Clock
+from kit.errors import Problem, TargetError
 from kit.kubernetes.cluster import Cluster, Json
 from kit.kubernetes.names import MANAGER, PROJECT, US, dns_label
 from kit.stack.render import Rendered
@@ -13,6 +15,7 @@ PRUNED = (
     "Deployment", "StatefulSet", "Job", "PodDisruptionBudget", "NetworkPolicy", "Service", "ConfigMap",
     "ResourceClaim", "ResourceClaimTemplate",
 )  # fmt: skip
+ALL_KINDS = (*PRUNED, "PersistentVolumeClaim", "Pod")
 Key = tuple[str, str]  # kind and name
 
 
@@ -51,3 +54,47 @@ def prune(cluster: Cluster, namespace: str, project: str, printed: Sequence[Json
     for kind, name in gone:
         cluster.delete(kind, namespace, name)
     return gone
+
+
+def changed_again(cluster: Cluster, objects: Sequence[Json]) -> list[Key]:
+    """Applies objects that are there: those whose content differs afterwards."""
+    before = {key_of(one): _content(cluster.get(one["kind"], _namespace(one), key_of(one)[1])) for one in objects}
+    after = {key_of(one): _content(now) for one, now in zip(objects, apply_all(cluster, objects), strict=True)}
+    return [key for key in after if after[key] != before[key]]
+
+
+def _content(one: Json | None) -> object:
+    """What changes when an object's content does: its version also changes with its status."""
+    if one is None:
+        return None
+    meta = one["metadata"]
+    return meta.get("generation"), one.get("spec"), one.get("data"), meta.get("labels"), meta.get("annotations")
+
+
+def _namespace(one: Json) -> str:
+    return str(one["metadata"].get("namespace", ""))
+
+
+def named(keys: Iterable[Key]) -> str:
+    """Such as Deployment/chat, Service/chat."""
+    return ", ".join(f"{kind}/{name}" for kind, name in keys)
+
+
+def remove_all(cluster: Cluster, namespace: str, project: str, seconds: float, clock: Clock) -> None:
+    """Removes a namespace and what is in it, volumes too. Raises TargetError with what is left after `seconds`."""
+    for kind in ALL_KINDS[:-1]:
+        for one in cluster.list(kind, namespace, ours(project)):
+            cluster.delete(kind, namespace, one["metadata"]["name"])
+    cluster.delete("Namespace", "", namespace)
+    until = clock.now() + seconds
+    while cluster.get("Namespace", "", namespace) is not None:
+        if clock.now() >= until:
+            what = f"the namespace {namespace} is still ending after {seconds:.0f} s"
+            raise TargetError(Problem(what, f"left: {named(_left(cluster, namespace))}"))
+        clock.sleep(1.0)
+    if left := _left(cluster, namespace):
+        raise TargetError(Problem(f"left behind: {named(left)}"))
+
+
+def _left(cluster: Cluster, namespace: str) -> list[Key]:
+    return [(kind, one["metadata"]["name"]) for kind in ALL_KINDS for one in cluster.list(kind, namespace)]

@@ -57,9 +57,7 @@ def _say(text: str) -> None:
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="scripts/cluster-check", description="Run the CPU demo on a cluster.")
     parser.add_argument("kubeconfig", type=Path, metavar="KUBECONFIG")
-    parser.add_argument(
-        "--image", action="append", default=[], metavar="NAME=REF", help="an image as the nodes have it"
-    )
+    parser.add_argument("--image", action="append", default=[], metavar="NAME=REF", help="as the nodes have it")
     parser.add_argument("--context", help="of the kubeconfig; by default its current one")
     parser.add_argument("--namespace", default="monogpu-check", help="made, and removed at the end")
     parser.add_argument("--storage-class", help="by default the cluster's own")
@@ -75,14 +73,16 @@ def _images(given: Sequence[str], manifest: Path) -> dict[str, str]:
     found: dict[str, str] = {}
     for text in given:
         name, equals, reference = text.partition("=")
-        chosen = [
-            one for one in known if name in (one, one.partition(":")[0], one.rpartition("/")[2].partition(":")[0])
-        ]
+        chosen = [one for one in known if name in (one, one.partition(":")[0], _short(one))]
         if not equals or not reference or len(chosen) != 1:
             needed = f"needed: NAME=REF with a NAME of {', '.join(known)}"
             raise TargetError(Problem(f"--image {text} names no image of the demo", needed))
         found[chosen[0]] = reference
     return found
+
+
+def _short(image: str) -> str:
+    return image.rpartition("/")[2].partition(":")[0]
 
 
 if __name__ == "__main__":

@@ -14,13 +14,14 @@ from dataclasses import dataclass, replace
 
 from kit.assemble import assemble, worker_route
 from kit.engines import ENGINES, ollama
-from kit.kubernetes.names import CARD, POD_NAME, Keys, dns_label, pods_of, role_of, unique
+from kit.kubernetes.names import CARD, POD_NAME, Keys, dns_label, labels, pods_of, role_of, unique
+from kit.kubernetes.target_rules import shape_of
 from kit.manifest.kubernetes import KubernetesConfig, Shape
-from kit.manifest.model import Manifest
 from kit.memory.bill import Plan
 from kit.routers import ROUTERS
 from kit.stack.labels import METRICS, PORT
 from kit.stack.model import File, Route, Service, Stack
+from kit.stack.yaml_lines import Node
 
 FIRST_PORT = 8010  # of vLLM's workers in one pod; Triton's ports, 8000 to 8002, lie below it
 
@@ -79,15 +80,6 @@ class ClusterLayout:
     def of_role(self, role: str) -> tuple[Service, ...]:
         """The services of a role, in boot order."""
         return tuple(one for one in self.stack.services if role_of(one) == role)
-
-
-def shape_of(manifest: Manifest) -> Shape:
-    """What shape: auto means."""
-    said = manifest.kubernetes
-    if said.shape != "auto":
-        return said.shape
-    in_turn = "start" in manifest.model_fields_set and manifest.start == "sequential"
-    return "pod-per-card" if said.copies > 1 or in_turn else "deployment-per-model"
 
 
 def lay_out(plan: Plan) -> ClusterLayout:
@@ -155,10 +147,10 @@ def _moved(worker: Service, port: int) -> Service:
     if "--port" not in worker.command:
         return worker
     at = worker.command.index("--port") + 1
-    labels = dict(worker.labels) | {PORT: str(port), METRICS: f"{port}/metrics"}
+    said = dict(worker.labels) | {PORT: str(port), METRICS: f"{port}/metrics"}
     health = worker.health and replace(worker.health, asks=(port, worker.health.asks[1] if worker.health.asks else "/"))
     command = (*worker.command[:at], str(port), *worker.command[at + 1 :])
-    return replace(worker, command=command, labels=tuple(labels.items()), health=health)
+    return replace(worker, command=command, labels=tuple(said.items()), health=health)
 
 
 def _without_resolvers(stack: Stack) -> Stack:
@@ -167,3 +159,37 @@ def _without_resolvers(stack: Stack) -> Stack:
     path = f"{ollama.PROXY}/haproxy.cfg"
     files = (File(path, ollama.proxy_config(resolvers=False)) if one.path == path else one for one in stack.files)
     return replace(stack, files=tuple(files))
+
+
+@dataclass(frozen=True)
+class ClusterObject:
+    """`keys` as Kubernetes' API has them, below `comment` lines."""
+
+    keys: Keys
+    comment: tuple[str, ...] = ()
+
+    @property
+    def metadata(self) -> Mapping[str, Node]:
+        found = self.keys["metadata"]
+        return found if isinstance(found, Mapping) else {}
+
+
+def named(
+    version: str,
+    kind: str,
+    name: str,
+    layout: ClusterLayout,
+    component: str,
+    body: Keys,
+    comment: tuple[str, ...] = (),
+    annotations: Keys | None = None,
+) -> ClusterObject:
+    """An object of the stack's namespace, with its labels."""
+    said: Keys = {"annotations": annotations} if annotations else {}
+    metadata: Keys = {
+        "name": name,
+        "namespace": layout.namespace,
+        "labels": labels(layout.project, dns_label(name), component),
+        **said,
+    }
+    return ClusterObject({"apiVersion": version, "kind": kind, "metadata": metadata, **body}, comment)

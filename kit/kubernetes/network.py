@@ -5,9 +5,8 @@ A policy is enforced by the cluster's network plug-in, where it has any: every A
 
 from __future__ import annotations
 
-from kit.kubernetes.layout import ClusterLayout, ServiceAddress
+from kit.kubernetes.layout import ClusterLayout, ClusterObject, ServiceAddress, named
 from kit.kubernetes.names import CARD, COMPONENT, PROJECT, Keys, dns_label, pods_of
-from kit.kubernetes.objects import ClusterObject, named
 from kit.kubernetes.workloads import front_replicas
 from kit.stack.yaml_lines import Flow, Node
 

@@ -106,7 +106,7 @@ def _of_container(pod: Json, where: str, container: Json) -> Iterator[Pending]:
     elif reason in ("CrashLoopBackOff", "RunContainerError", "CreateContainerError"):
         over = restarts >= CRASHES or reason != "CrashLoopBackOff"
         yield Pending(where, f"{name} ended {restarts} times{_ended(container)}", over, at)
-    elif (container.get("state") or {}).get("running") and not container.get("ready", True):
+    elif "running" in (container.get("state") or {}) and not container.get("ready", True):
         again = f", restarted {restarts} times" if restarts else ""
         yield Pending(where, f"{name} is starting{again}")
 

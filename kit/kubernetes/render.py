@@ -8,10 +8,9 @@ from collections.abc import Mapping, Sequence
 
 from kit.errors import KitError
 from kit.kubernetes import network, storage, workloads
-from kit.kubernetes.layout import ClusterLayout, lay_out
+from kit.kubernetes.layout import ClusterLayout, ClusterObject, lay_out
 from kit.kubernetes.names import PROJECT, Keys, dns_label, secret_of
-from kit.kubernetes.objects import ClusterObject
-from kit.kubernetes.refusals import refuse
+from kit.kubernetes.target_rules import refuse
 from kit.kubernetes.volumes import Upload, uploads
 from kit.memory.bill import Plan
 from kit.project.load import Project, card_for_plan, located, planned_for

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from kit.kubernetes.layout import ClusterLayout
+from kit.kubernetes.layout import ClusterLayout, ClusterObject, named
 from kit.kubernetes.names import CARD, PROJECT, Keys, dns_label, labels
-from kit.kubernetes.objects import ClusterObject, named
 from kit.kubernetes.pods import templates
 from kit.kubernetes.volumes import claims, quantity
 from kit.stack.labels import BYTES

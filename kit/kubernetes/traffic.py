@@ -1,5 +1,5 @@
-"""Clients that keep asking while something is done to a stack: how many answers each model gave, how many were lost, and
-for how long at most there was none."""
+"""The endpoint of a stack through a forwarded port: what it answers, and clients that keep asking while something is
+done to the stack: how many answers each model gave, how many were lost, and for how long at most there was none."""
 
 from __future__ import annotations
 
@@ -9,11 +9,20 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from kit import verify
+from kit.compose.wait import Clock
+from kit.errors import Problem, TargetError, VerificationError
+from kit.kubernetes.apply import ours
+from kit.kubernetes.check_stack import PrintedStack
+from kit.kubernetes.cluster import Cluster, Json
+from kit.kubernetes.names import NAME
+from kit.kubernetes.render import endpoint_of
 from kit.stack.model import Probe
 from kit.verify.client import chat
 
 PAUSE = 0.1  # seconds between a client's questions
-ANSWER_SECONDS = 30.0
+ANSWER_SECONDS = 30.0  # for an answer under load
+VERIFY_SECONDS = 120.0  # for one that verifies
 
 
 @dataclass
@@ -56,10 +65,8 @@ def asking(url: str, probes: tuple[Probe, ...], key: str | None = None) -> Itera
     """A client for each name, asking one question after another until the end."""
     tallies = {probe.name: Tally() for probe in probes}
     done = threading.Event()
-    clients = [
-        threading.Thread(target=_ask, args=(url, probe, key, tallies[probe.name], done), daemon=True)
-        for probe in probes
-    ]
+    each = [(url, probe, key, tallies[probe.name], done) for probe in probes]
+    clients = [threading.Thread(target=_ask, args=arguments, daemon=True) for arguments in each]
     for client in clients:
         client.start()
     try:
@@ -87,3 +94,35 @@ def _ask(url: str, probe: Probe, key: str | None, tally: Tally, done: threading.
                 tally.bad(f"{type(error).__name__}: {error}")
             done.wait(PAUSE)
     tally.until(time.monotonic())
+
+
+@contextlib.contextmanager
+def endpoint(cluster: Cluster, printed: PrintedStack) -> Iterator[str]:
+    """The URL of the router, or of what stands in front of it. Raises TargetError where no pod of it is ready."""
+    name, _ = endpoint_of(printed.layout)
+    at = next(one for one in printed.layout.addresses if one.name == name)
+    pods = cluster.list("Pod", printed.layout.namespace, {**ours(printed.layout.project), NAME: name})
+    ready = [pod for pod in pods if _is_ready(pod)]
+    if not ready:
+        raise TargetError(Problem(f"no pod of {name} is ready, of {len(pods)}"))
+    with cluster.forward(printed.layout.namespace, str(ready[0]["metadata"]["name"]), at.target) as url:
+        yield url
+
+
+def _is_ready(pod: Json) -> bool:
+    conditions = (pod.get("status") or {}).get("conditions") or []
+    ending = pod["metadata"].get("deletionTimestamp")
+    return not ending and any(one.get("type") == "Ready" and one.get("status") == "True" for one in conditions)
+
+
+def verified(url: str, printed: PrintedStack, clock: Clock, patience: float, key: str | None = None) -> str:
+    """How many checks passed. Raises VerificationError with those that did not."""
+    import httpx
+
+    timeout = httpx.Timeout(VERIFY_SECONDS, connect=10.0)
+    with httpx.Client(timeout=timeout, trust_env=False) as http:
+        checks = verify.verify(url, printed.layout.stack.probes, http, key, clock=clock, patience=patience)
+    found = verify.Verification(url, checks)
+    if not found.ok:
+        raise VerificationError(found.problems)
+    return f"{len(checks)} checks passed"

@@ -8,22 +8,16 @@ from dataclasses import dataclass, field
 
 from kit.compose.wait import Clock
 from kit.errors import KitError, Problem, TargetError
-from kit.kubernetes.apply import Key, apply_all, key_of, ours, prune
+from kit.kubernetes.apply import apply_all, changed_again, key_of, named, ours, prune, remove_all
 from kit.kubernetes.check_stack import CheckStack, PrintedStack
 from kit.kubernetes.cluster import ApplyConflict, Cluster, Json
-from kit.kubernetes.faults import crash, restarts
+from kit.kubernetes.inside import crash, restarts, upload_all
 from kit.kubernetes.names import COMPONENT
-from kit.kubernetes.probe import endpoint, verified
-from kit.kubernetes.traffic import Tally, asking
-from kit.kubernetes.upload import upload_all
+from kit.kubernetes.traffic import Tally, asking, endpoint, verified
 from kit.kubernetes.wait import Said, until_ready
 
 SETTLE_SECONDS = 150.0  # after which the router has read a ConfigMap that changed: the kubelet takes up to a minute
 OTHER_MANAGER = "someone-else"
-ALL_KINDS = (
-    "Deployment", "StatefulSet", "Job", "PodDisruptionBudget", "NetworkPolicy", "Service", "ConfigMap",
-    "ResourceClaim", "ResourceClaimTemplate", "PersistentVolumeClaim", "Pod",
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -109,7 +103,7 @@ class ClusterWalk:
         self.made = True
         apply_all(self.cluster, printed.objects)
         gone = prune(self.cluster, self.stack.namespace, self.stack.name, printed.objects)
-        return f"{len(printed.objects)} objects" + (f"; removed {_named(gone)}" if gone else "")
+        return f"{len(printed.objects)} objects" + (f"; removed {named(gone)}" if gone else "")
 
     def uploaded(self, stack: CheckStack, printed: PrintedStack) -> str:
         return upload_all(self.cluster, stack, printed, self.timeout, self.clock, self.say)
@@ -125,14 +119,9 @@ class ClusterWalk:
             return verified(url, printed, self.clock, SETTLE_SECONDS)
 
     def unchanged(self, printed: PrintedStack) -> str:
-        """Nothing gets a new version when the same is applied again."""
-        before: dict[Key, object] = {}
-        for one in printed.objects:
-            now = self.cluster.get(one["kind"], one["metadata"].get("namespace", ""), one["metadata"]["name"])
-            before[key_of(one)] = _generation(now)
-        after = {key_of(one): _generation(one) for one in apply_all(self.cluster, printed.objects)}
-        if different := [key for key in after if after[key] != before[key]]:
-            raise TargetError(Problem(f"{_named(different)} changed, and nothing else did"))
+        """Nothing changes when the same is applied again."""
+        if different := changed_again(self.cluster, printed.objects):
+            raise TargetError(Problem(f"{named(different)} changed, and nothing else did"))
         return f"{len(printed.objects)} objects"
 
     def conflict(self, printed: PrintedStack) -> str:
@@ -148,10 +137,8 @@ class ClusterWalk:
             raise TargetError(Problem(f"{key_of(one)[1]}: a field of ours was taken over without a conflict"))
         label = _only(one, {"metadata": {"labels": {"monogpu.check": "theirs"}}})
         self.cluster.apply(label, manager=OTHER_MANAGER)
-        ours_too = {
-            **one,
-            "metadata": {**one["metadata"], "labels": {**one["metadata"]["labels"], "monogpu.check": "x"}},
-        }
+        labels = {**one["metadata"]["labels"], "monogpu.check": "ours"}
+        ours_too = {**one, "metadata": {**one["metadata"], "labels": labels}}
         try:
             self.cluster.apply(ours_too)
         except ApplyConflict as error:
@@ -196,21 +183,8 @@ class ClusterWalk:
 
     def remove(self) -> str:
         """The namespace and everything in it; nothing with our label is left."""
-        namespace = self.stack.namespace
-        for kind in ALL_KINDS[:-1]:
-            for one in self.cluster.list(kind, namespace, self._ours()):
-                self.cluster.delete(kind, namespace, one["metadata"]["name"])
-        self.cluster.delete("Namespace", "", namespace)
-        until = self.clock.now() + self.timeout
-        while self.cluster.get("Namespace", "", namespace) is not None:
-            if self.clock.now() >= until:
-                left = [f"{k}/{o['metadata']['name']}" for k in ALL_KINDS for o in self.cluster.list(k, namespace)]
-                raise TargetError(Problem(f"the namespace {namespace} is still ending", f"left: {', '.join(left)}"))
-            self.clock.sleep(1.0)
-        left = [f"{kind}/{one['metadata']['name']}" for kind in ALL_KINDS for one in self.cluster.list(kind, namespace)]
-        if left:
-            raise TargetError(Problem(f"left behind: {', '.join(left)}"))
-        return f"the namespace {namespace}, and nothing is left in it"
+        remove_all(self.cluster, self.stack.namespace, self.stack.name, self.timeout, self.clock)
+        return f"the namespace {self.stack.namespace}, and nothing is left in it"
 
     def _ours(self) -> dict[str, str]:
         return ours(self.stack.name)
@@ -220,24 +194,12 @@ class ClusterWalk:
         return {one["metadata"]["uid"] for one in found if not one["metadata"].get("deletionTimestamp")}
 
 
-def _generation(one: Json | None) -> object:
-    """What changes when an object's content does; the version also changes with its status."""
-    if one is None:
-        return None
-    meta = one["metadata"]
-    return meta.get("generation"), one.get("spec"), one.get("data"), meta.get("labels"), meta.get("annotations")
-
-
 def _only(one: Json, body: Json) -> Json:
     """An object with nothing but its name and `body`, as another manager would apply it."""
     extra = body.get("metadata") or {}
     meta = {"name": one["metadata"]["name"], "namespace": one["metadata"]["namespace"], **extra}
     rest = {key: value for key, value in body.items() if key != "metadata"}
     return {"apiVersion": one["apiVersion"], "kind": one["kind"], "metadata": meta, **rest}
-
-
-def _named(keys: Sequence[Key]) -> str:
-    return ", ".join(f"{kind}/{name}" for kind, name in keys)
 
 
 def _lost(tallies: Mapping[str, Tally], victim: str) -> str:

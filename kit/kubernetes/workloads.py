@@ -8,9 +8,8 @@ need no card, come before they go.
 from __future__ import annotations
 
 from kit.kubernetes.containers import LOCKED, container, dollars, image_of, pod_annotations
-from kit.kubernetes.layout import ClusterLayout
+from kit.kubernetes.layout import ClusterLayout, ClusterObject, named
 from kit.kubernetes.names import CACHE, CARD, COMPONENT, POD_NAME, PROJECT, Keys, dns_label, labels, pods_of, role_of
-from kit.kubernetes.objects import ClusterObject, named
 from kit.kubernetes.pods import (
     awaited_jobs,
     beside_workers,
@@ -81,7 +80,11 @@ def _set(layout: ClusterLayout) -> ClusterObject:
     if layout.settings.copies > 1:
         pods = {"topologySpreadConstraints": spread(selector), **pods}
     kinds = claims(layout)
-    own: Node = [{"metadata": Flow({"name": name}), "spec": kinds[name]} for name in templates(layout) if name in kinds]
+    own: Node = [
+        {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": Flow({"name": name}), "spec": kinds[name]}
+        for name in templates(layout)
+        if name in kinds
+    ]
     replicas: Keys = {} if layout.settings.autoscaler else {"replicas": layout.settings.copies}
     spec: Keys = {
         **replicas,

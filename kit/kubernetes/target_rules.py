@@ -1,14 +1,27 @@
-"""What the manifest asks for and this target has no way to do, at its line. Pure."""
+"""What the manifest says to this target: the shape that it asks for, and what cannot be printed, at its line. Pure.
+
+Folders of a node are what most of it is about: Pod Security's level `restricted` refuses them, and a pod goes to any
+node. A folder of this machine is uploaded instead, and then read only.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from kit.errors import KeyPath, ManifestError, Problem
-from kit.kubernetes.layout import shape_of
+from kit.manifest.kubernetes import Shape
 from kit.manifest.model import Manifest
 
 TARGET = "--target kubernetes"
+
+
+def shape_of(manifest: Manifest) -> Shape:
+    """What shape: auto means."""
+    said = manifest.kubernetes
+    if said.shape != "auto":
+        return said.shape
+    in_turn = "start" in manifest.model_fields_set and manifest.start == "sequential"
+    return "pod-per-card" if said.copies > 1 or in_turn else "deployment-per-model"
 
 
 def refuse(manifest: Manifest) -> None:
