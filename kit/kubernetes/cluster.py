@@ -98,7 +98,7 @@ def refusal(status: int, body: Json, what: str) -> TargetError:
     said = str(body.get("message") or f"HTTP {status}")
     if status == 409 and _managers(body):
         fields = "; ".join(f"{field}: {manager}" for field, manager in _managers(body))
-        needed = "nothing was forced: take the change into monogpu.yaml, or let go of the field there"
+        needed = "nothing was forced: take the change into monogpu.yaml, or have the other manager give the field up"
         return ApplyConflict(Problem(f"{what}: another manager owns fields that would change: {fields}", needed))
     advice = {
         401: "the kubeconfig's credentials are not accepted; log in again",

@@ -8,9 +8,9 @@ happens, unless it is to be kept.
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TextIO
 
 from kit.compose.wait import CLOCK
 from kit.errors import KitError, Problem, TargetError
@@ -30,31 +30,32 @@ def table(rows: Sequence[WalkRow]) -> str:
     return "\n".join([*lines, "", f"{len(rows) - failed} of {len(rows)} steps passed"])
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Exit code 0 only where every step passed."""
+def main(arguments: Sequence[str], out: TextIO, err: TextIO) -> int:
+    """The table on `out`, progress and problems on `err`. Exit code 0 only where every step passed."""
+
+    def say(text: str) -> None:
+        err.write(f"{text}\n")
+        err.flush()
+
     options = _options(arguments)
     try:
         stack = check_stack(
             options.manifest, options.namespace, _images(options.image, options.manifest), options.storage_class
         )
         with connected(options.kubeconfig, options.context) as cluster:
-            walk = ClusterWalk(cluster, stack, CLOCK, _say, options.timeout, options.keep)
+            walk = ClusterWalk(cluster, stack, CLOCK, say, options.timeout, options.keep)
             rows = walk.run()
     except KitError as error:
-        print(error, error.evidence, sep="\n" if error.evidence else "", file=sys.stderr)
+        say(f"{error}\n{error.evidence}".rstrip())
         return error.exit_code
     except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
+        say("interrupted")
         return 130
-    print(table(rows))
+    out.write(f"{table(rows)}\n")
     return 0 if all(row.ok for row in rows) else TargetError.exit_code
 
 
-def _say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
-
-
-def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
+def _options(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="scripts/cluster-check", description="Run the CPU demo on a cluster.")
     parser.add_argument("kubeconfig", type=Path, metavar="KUBECONFIG")
     parser.add_argument("--image", action="append", default=[], metavar="NAME=REF", help="as the nodes have it")
@@ -83,7 +84,3 @@ def _images(given: Sequence[str], manifest: Path) -> dict[str, str]:
 
 def _short(image: str) -> str:
     return image.rpartition("/")[2].partition(":")[0]
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -7,8 +7,10 @@ that is missing, a worker that dies again and again.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
+
+from kit.diagnostics.cluster import explain_pod
 
 Json = Mapping[str, Any]
 
@@ -48,7 +50,7 @@ def _of_workload(workload: Json, pods: Sequence[Json]) -> Iterator[Pending]:
     where = _name(workload)
     for condition in status.get("conditions") or []:
         if condition.get("type") == "ReplicaFailure" and condition.get("status") == "True":
-            yield Pending(where, _refused(condition.get("message", "")), "PodSecurity" in condition.get("message", ""))
+            yield _explained(where, "the pod cannot be made", condition.get("message", ""))
         if condition.get("type") == "Failed" and condition.get("status") == "True":
             yield Pending(where, f"the job failed: {condition.get('message', '')}", final=True)
     if workload["kind"] == "Job":
@@ -62,12 +64,12 @@ def _of_workload(workload: Json, pods: Sequence[Json]) -> Iterator[Pending]:
         yield Pending(where, f"{ready} of {wanted} pods are ready")
 
 
-def _refused(message: str) -> str:
-    if "exceeded quota" in message:
-        return f"a quota of the namespace is used up: {message}"
-    if "PodSecurity" in message:
-        return f"Pod Security refuses the pod: {message}"
-    return f"the pod cannot be made: {message}"
+def _explained(where: str, what: str, message: str) -> Pending:
+    """With the cause and the fix where the message is known; one that cannot pass by itself is final."""
+    found = explain_pod(message)
+    if found is None:
+        return Pending(where, f"{what}: {message or 'no reason is given'}")
+    return Pending(where, f"{what}: {found.cause}; {found.fix} ({message})", final=not found.retryable)
 
 
 def _of_claims(claims: Iterable[Json], events: Sequence[Json]) -> Iterator[Pending]:
@@ -89,7 +91,7 @@ def _of_pod(pod: Json) -> Iterator[Pending]:
         return
     for condition in status.get("conditions") or []:
         if condition.get("type") == "PodScheduled" and condition.get("status") == "False":
-            yield Pending(where, f"no node takes it: {condition.get('message', 'no reason is given')}")
+            yield _explained(where, "no node takes it", condition.get("message", ""))
     for one in (*(status.get("initContainerStatuses") or []), *(status.get("containerStatuses") or [])):
         yield from _of_container(pod, where, one)
 
@@ -99,10 +101,8 @@ def _of_container(pod: Json, where: str, container: Json) -> Iterator[Pending]:
     waiting = (container.get("state") or {}).get("waiting") or {}
     reason, message = waiting.get("reason", ""), waiting.get("message", "")
     at = (pod["metadata"]["name"], name)
-    if reason in _BROKEN_IMAGE:
-        yield Pending(where, f"the image of {name} cannot be pulled: {message or reason}", final=True)
-    elif reason == "CreateContainerConfigError":
-        yield Pending(where, f"{name} lacks what it is configured by: {message}", final=True)
+    if reason in (*_BROKEN_IMAGE, "CreateContainerConfigError"):
+        yield replace(_explained(where, f"{name} does not start", f"{reason}: {message}"), final=True)
     elif reason in ("CrashLoopBackOff", "RunContainerError", "CreateContainerError"):
         over = restarts >= CRASHES or reason != "CrashLoopBackOff"
         yield Pending(where, f"{name} ended {restarts} times{_ended(container)}", over, at)

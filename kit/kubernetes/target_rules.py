@@ -1,7 +1,8 @@
 """What the manifest says to this target: the shape that it asks for, and what cannot be printed, at its line. Pure.
 
-Folders of a node are what most of it is about: Pod Security's level `restricted` refuses them, and a pod goes to any
-node. A folder of this machine is uploaded instead, and then read only.
+Most of it is about folders of a node: Pod Security's level `restricted` refuses them, and a pod goes to any
+node. A folder of this machine is uploaded instead, and then read only. The others are about one pod with all workers,
+whose containers share their ports.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ class Upload:
 
     @property
     def is_file(self) -> bool:
-        """By its name: nothing is looked up when files are printed."""
+        """By its name: no folder is read when files are printed."""
         return PurePosixPath(self.source).suffix in (".gguf", ".json", ".jinja", ".txt")
 
     @property

@@ -109,6 +109,18 @@ router:
   #api_key_file: ./secrets/api-key # or the file that holds it
   #image: lightseekorg/smg:1.13.0
   #haproxy_image: haproxy:3.2-alpine # stands in front where a model ranks or classifies
+kubernetes:                  # read by `render --target kubernetes` alone
+  shape: auto                # deployment-per-model, or pod-per-card: all workers of a card in one pod
+  #namespace: assistants     # default: the project's name
+  #copies: 1                 # cards, each with all models; with autoscaler: true, the most that run
+  #gpu: dra                  # dra: one claim for all; device-plugin: time slices; none: the CPU
+  #storage_class: standard   # of models and caches
+  #cache_size: 40GiB         # default: by the weights
+  #access_mode: ReadWriteOnce # with copies, ReadWriteMany is one volume for all
+  #node_selector: {nvidia.com/gpu.product: NVIDIA-L4} # labels of the nodes that serve
+  #tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}] # also value: and toleration_seconds:
+  #image_pull_secrets: [registry] # Secrets with a registry's credentials
+  #image_map: {"vllm/vllm-openai:v0.26.0": "registry.example.com/vllm-openai:v0.26.0"} # as your cluster pulls it
 models:"""
 
 _KEYS = """\

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from kit.assemble import assemble
 from kit.memory.bill import Plan
+from kit.stack.compose_keys import escaped_keys
 from kit.stack.model import (
     Secret,
     Service,
@@ -22,7 +23,6 @@ from kit.stack.model import (
     Value,
 )
 from kit.stack.render import render
-from kit.stack.compose_keys import escaped_keys
 from kit.stack.yaml_lines import Arguments, Flow, Node, lines
 from tests.support.paths import RECORDED, ROOT
 from tests.support.strategies import ODD, TEXT, WORDS_OF_YAML, plan, plans, stacks

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from kit.engines import ENGINES
 from kit.manifest import parse as reading
+from kit.manifest.kubernetes import KubernetesConfig, Toleration
 from kit.manifest.model import (
     GpuConfig,
     Limits,
@@ -47,6 +48,20 @@ ADAPTERS = st.lists(SOURCES, max_size=2)
 GPU = st.fixed_dictionaries(
     {"memory": st.none() | SIZES, "reserve": st.none() | st.just(0) | SIZES, "mps": st.booleans()}
 )
+KUBERNETES = st.fixed_dictionaries(
+    {},
+    optional={
+        "namespace": st.sampled_from(["team-a", "x"]),
+        "copies": st.integers(1, 3),
+        "gpu": st.sampled_from(["dra", "device-plugin"]),
+        "storage_class": st.just("fast.example"),
+        "cache_size": SIZES,
+        "access_mode": st.sampled_from(["ReadWriteOnce", "ReadWriteMany"]),
+        "node_selector": st.just({"nvidia.com/gpu.product": "NVIDIA-L4"}),
+        "tolerations": st.sampled_from([(), ({"key": "nvidia.com/gpu", "operator": "Exists"},)]),
+        "image_pull_secrets": st.sampled_from([(), ("registry",)]),
+    },
+)
 ROUTER = st.fixed_dictionaries({"port": st.integers(1, 65535), "api_key": st.none() | st.just("KEY")})
 
 
@@ -58,7 +73,8 @@ def manifests(draw: st.DrawFn) -> Manifest:
         for name in draw(st.lists(NAMES, min_size=1, max_size=3, unique=True))
     ]
     start = draw(st.sampled_from(["sequential", "parallel"]))
-    return Manifest(name="demo", gpu=draw(GPU), start=start, router=draw(ROUTER), models=models)
+    kubernetes = draw(KUBERNETES)
+    return Manifest(name="demo", gpu=draw(GPU), start=start, router=draw(ROUTER), models=models, kubernetes=kubernetes)
 
 
 def _adapters(name: str, sources: list[str]) -> list[dict[str, str]]:
@@ -69,7 +85,7 @@ ANY = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size
 NESTED = st.recursive(
     ANY, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
 )
-PARTS = (Manifest, GpuConfig, RouterConfig, Model, Limits)
+PARTS = (Manifest, GpuConfig, RouterConfig, Model, Limits, KubernetesConfig, Toleration)
 WORDS = [*(word for part in PARTS for word in part.model_fields), "x", "<<"]
 VALUES = st.sampled_from(
     [
@@ -89,6 +105,7 @@ MANIFEST_ALIKE = st.fixed_dictionaries(
     optional={
         "name": VALUES,
         "start": VALUES,
+        "kubernetes": st.fixed_dictionaries({}, optional=dict.fromkeys(KubernetesConfig.model_fields, VALUES)) | ALIKE,
         "gpu": st.fixed_dictionaries({}, optional=dict.fromkeys(GpuConfig.model_fields, VALUES)) | ALIKE,
         "router": st.fixed_dictionaries({}, optional=dict.fromkeys(RouterConfig.model_fields, VALUES)) | ALIKE,
     },

@@ -18,7 +18,9 @@ from tests.support.paths import ROOT
 MAY_IMPORT = {
     "docker": ("kit.compose", "kit.doctor.collect_docker", "kit.bench.load_containers"),
     "requests": ("kit.compose.client",),  # what the Docker SDK raises
-    "httpx": ("kit.doctor.collect", "kit.verify", "kit.commands"),
+    "httpx": ("kit.doctor.collect", "kit.verify", "kit.commands", "kit.kubernetes.api", "kit.kubernetes.traffic"),
+    "kubernetes": ("kit.kubernetes.api", "kit.kubernetes.streams"),
+    "websocket": ("kit.kubernetes.streams",),
     "subprocess": ("kit.compose.compose_cli",),
     "huggingface_hub": ("kit.facts.hub",),
     "psutil": ("kit.gpu", "kit.compose.observe", "kit.doctor.collect_host"),
@@ -27,19 +29,33 @@ MAY_IMPORT = {
     "jinja2": ("kit.stack.render",),
     "matplotlib": ("kit.bench.html",),
     "typer": ("kit.cli",),
-    "socket": (),
+    "socket": ("kit.kubernetes.streams",),
     "shutil": (),
-    "tempfile": (),
+    "tempfile": ("kit.kubernetes.inside",),
 }
 # Imported inside the functions that use them: `monogpu-kit check` need not wait for Docker's SDK.
-LATE = ("docker", "requests", "httpx", "huggingface_hub", "psutil", "pynvml", "rich", "jinja2", "matplotlib")
+LATE = (
+    "kubernetes",
+    "websocket",
+    "docker",
+    "requests",
+    "httpx",
+    "huggingface_hub",
+    "psutil",
+    "pynvml",
+    "rich",
+    "jinja2",
+    "matplotlib",
+)
 EFFECTS = ("docker", "requests", "httpx", "subprocess", "huggingface_hub", "rich", "matplotlib", "typer", "tempfile")
 # Packages that decide. Elsewhere a module that decides says "Pure." in its docstring.
 PURE = ("kit.diagnostics", "kit.manifest", "kit.memory", "kit.stack", "kit.routers", "kit.engines", "kit.planner")
+PURE += ("kit.kubernetes.checker", "kit.kubernetes.layout", "kit.kubernetes.workloads", "kit.kubernetes.network")
 # Programs of their own: they run in containers, and no module imports them.
 PROGRAMS = ("kit.routers.smg_launch", "kit.bench.load_server")
 # The distribution that brings a module, where its name is another.
 BRINGS = {
+    "websocket": "kubernetes",
     "yaml": "pyyaml", "pynvml": "nvidia-ml-py", "requests": "docker", "urllib3": "docker", "pydantic_core": "pydantic",
 }  # fmt: skip
 
@@ -144,6 +160,7 @@ def test_only_the_command_line_prints_exits_and_reads_the_environment() -> None:
 def test_every_library_that_is_imported_is_declared() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     listed = [*project["dependencies"], *project["optional-dependencies"]["report"]]
+    listed += project["optional-dependencies"]["kubernetes"]
     declared = {text.partition(">")[0].strip().lower() for text in listed}
     used = {one.top for one in ALL} - sys.stdlib_module_names - {"kit"}
     assert {BRINGS.get(name, name) for name in used} == declared

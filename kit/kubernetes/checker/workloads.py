@@ -192,7 +192,7 @@ RULES = (
     Rule("strategy", "No worker's second pod comes before the first goes; routers come before they go.", _strategy),
     Rule("selectors", "Every workload finds its own pods; several pods have a budget and are spread.", _selectors),
     Rule("copies", "A worker's Deployment has one pod.", _copies),
-    Rule("grace", "Pods end later than requests under way, and routers after Services have let go.", _grace),
+    Rule("grace", "Pods end later than requests under way, and routers after no Service sends to them.", _grace),
     Rule("claims", "Every worker names the card's claim, nothing else does, and it is one card.", _claims),
     Rule("bytes", "The claim is for the sum of the bill, and RAM is requested as planned.", _bytes),
     Rule("slots", "Without claims each worker takes one slot of the device plugin.", _slots),

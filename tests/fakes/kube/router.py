@@ -26,10 +26,10 @@ class PretendRouter:
             def log_message(self, *args: object) -> None:
                 """Nothing is printed."""
 
-            def do_GET(self) -> None:  # noqa: N802
+            def do_GET(self) -> None:
                 _send(self, 200, {"object": "list", "data": [{"id": name} for name in router.names()]})
 
-            def do_POST(self) -> None:  # noqa: N802
+            def do_POST(self) -> None:
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 router.answer(self, self.path, body)
 

@@ -33,7 +33,8 @@ async def exec_in(request: web.Request, cluster: FakeCluster, key: Key) -> web.W
     length = re.match(r"head -c (\d+) \| tar -x", command[-1])
     assert length, command
     data = await _received(socket, int(length.group(1)))
-    names = tarfile.open(fileobj=io.BytesIO(data)).getnames()
+    with tarfile.open(fileobj=io.BytesIO(data)) as archive:
+        names = archive.getnames()
     claim = next(v["persistentVolumeClaim"]["claimName"] for v in pod["spec"]["volumes"] if v["name"] == "models")
     env = {one["name"]: one["value"] for one in pod["spec"]["containers"][0]["env"]}
     cluster.kubelet.marks.add((claim, env["MARK"].rpartition("/")[2]))
