@@ -18,7 +18,7 @@ def namespace(layout: ClusterLayout) -> ClusterObject:
     level: Keys = {f"pod-security.kubernetes.io/{mode}": "restricted" for mode in ("enforce", "warn", "audit")}
     metadata: Keys = {
         "name": layout.namespace,
-        "labels": labels(layout.project, dns_label(layout.project), "namespace") | level,
+        "labels": labels(layout.project, layout.namespace, "namespace") | level,
     }
     return ClusterObject({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})
 

@@ -6,12 +6,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from kit.kubernetes.checker import network, pods, restricted, storage, workloads
+from kit.kubernetes.checker import contents, network, pods, policies, restricted, storage, workloads
 from kit.kubernetes.checker.world import Fault, Rule, World
 
 __all__ = ["RULES", "Fault", "check"]
 
-RULES: tuple[Rule, ...] = (*restricted.RULES, *pods.RULES, *workloads.RULES, *storage.RULES, *network.RULES)
+RULES: tuple[Rule, ...] = (
+    *restricted.RULES,
+    *contents.RULES,
+    *pods.RULES,
+    *workloads.RULES,
+    *storage.RULES,
+    *network.RULES,
+    *policies.RULES,
+)
 
 
 def check(objects: Iterable[Mapping[str, Any]], rules: Sequence[Rule] = RULES) -> list[Fault]:

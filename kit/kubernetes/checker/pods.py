@@ -14,7 +14,8 @@ _PROBES = ("startupProbe", "readinessProbe", "livenessProbe")
 _HANDLERS = ("httpGet", "exec", "tcpSocket", "grpc")
 _SECRET = re.compile(r"(API_KEY|TOKEN|PASSWORD|SECRET)$")
 _TAGGED = re.compile(r".+(:(?!latest$)[\w][\w.-]*|@sha256:[0-9a-f]{64})")
-_LEAST_PATIENCE = 30  # seconds: an engine imports its libraries for longer
+_PATHS = ("/health", "/readiness", "/liveness", "/v2/health/live")
+_LEAST_PATIENCE = 45  # seconds: an engine imports its libraries for longer, and compiles as long
 
 
 def _ports_of(container: Object) -> list[int]:
@@ -52,8 +53,9 @@ def _probes(world: World) -> Found:
                     yield where, f"{key} asks about its workers: it would be killed while they start"
             for key in _PROBES:
                 yield from ((where, f"{key}: {what}") for what in _probe(one, one.get(key)))
-            if _patience(one) < _LEAST_PATIENCE:
-                yield where, f"startupProbe waits {_patience(one)} s"
+            for key in ("startupProbe", "livenessProbe"):
+                if (seconds := _patience(one, key)) < _LEAST_PATIENCE:
+                    yield where, f"{key} waits {seconds} s"
 
 
 def _probe(container: Object, probe: Object | None) -> Iterator[str]:
@@ -66,19 +68,22 @@ def _probe(container: Object, probe: Object | None) -> Iterator[str]:
         asked = probe["httpGet"]
         if asked.get("port") not in _ports_of(container):
             yield f"port {asked.get('port')} is none of the container's"
-        if not str(asked.get("path", "")).startswith("/") or asked["path"] == "/":
-            yield "it asks no path"
+        if asked.get("path") not in _PATHS:
+            yield f"it asks {asked.get('path')!r}, which no engine and no router has"
+    if "tcpSocket" in probe and probe["tcpSocket"].get("port") not in _ports_of(container):
+        yield "it looks at a port that is none of the container's"
     if "exec" in probe and not probe["exec"].get("command"):
         yield "it runs nothing"
-    for key in ("periodSeconds", "timeoutSeconds"):
+    for key in ("periodSeconds", "timeoutSeconds", *(("failureThreshold",) if "failureThreshold" in probe else ())):
         if not isinstance(probe.get(key), int) or probe[key] < 1:
             yield f"{key} is {probe.get(key)!r}"
     if probe.get("timeoutSeconds", 0) > probe.get("periodSeconds", 0):
         yield "it may take longer than its period"
 
 
-def _patience(container: Object) -> int:
-    probe = container.get("startupProbe") or {}
+def _patience(container: Object, key: str) -> int:
+    """Seconds after which a probe that fails has the container ended."""
+    probe = container.get(key) or {}
     return int(probe.get("periodSeconds", 10)) * int(probe.get("failureThreshold", 3))
 
 
@@ -150,7 +155,7 @@ def _names(world: World) -> Found:
 def _order(world: World) -> Found:
     """Of several workers in a pod all but the last are sidecars, so that each waits for the one before."""
     for pod in world.serving:
-        if pod.component == "worker" and len(pod.containers) != 1:
+        if len(pod.containers) != 1:
             yield pod.where, f"{len(pod.containers)} containers start at once"
         kinds = [one.get("restartPolicy") == SIDECAR for one in pod.spec.get("initContainers") or []]
         if kinds != sorted(kinds):

@@ -77,8 +77,9 @@ def _namespace(world: World) -> Found:
     spaces = world.of("Namespace")
     for name, space in spaces.items():
         labels = space["metadata"].get("labels") or {}
-        if labels.get("pod-security.kubernetes.io/enforce") != "restricted":
-            yield f"Namespace/{name}", "it does not enforce the level restricted"
+        for mode in ("enforce", "warn", "audit"):
+            if labels.get(f"pod-security.kubernetes.io/{mode}") != "restricted":
+                yield f"Namespace/{name}", f"it does not {mode} the level restricted"
     for one in world.objects:
         if one["kind"] != "Namespace" and one["metadata"].get("namespace") not in spaces:
             yield f"{one['kind']}/{one['metadata']['name']}", "it is in none of the printed namespaces"

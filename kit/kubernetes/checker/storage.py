@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kit.kubernetes.checker.world import PodView, Rule, World, in_bytes
+from kit.kubernetes.checker.world import POD_NAME, Object, PodView, Rule, World, in_bytes
 
 Found = Iterator[tuple[str, str]]
 
 _CACHE = "models"
+_PROJECT = "app.kubernetes.io/part-of"
+_KEY = ("api-key", "api-key")
+_ANY = ""
 
 
 def _references(world: World) -> Found:
@@ -23,6 +26,9 @@ def _references(world: World) -> Found:
             for mount in one.get("volumeMounts") or []:
                 if mount.get("name") not in names:
                     yield where, f"the volume {mount.get('name')} is not there"
+                config = (pod.volumes.get(mount.get("name"), {}).get("configMap") or {}).get("name")
+                if config in configs and mount.get("subPath", _ANY) not in {*(configs[config].get("data") or {}), _ANY}:
+                    yield where, f"the ConfigMap {config} has no {mount['subPath']}"
         used = {mount.get("name") for one in pod.every for mount in one.get("volumeMounts") or []}
         for name in sorted(names - used):
             yield pod.where, f"the volume {name} is mounted by no container"
@@ -33,6 +39,11 @@ def _references(world: World) -> Found:
             config = (volume.get("configMap") or {}).get("name")
             if "configMap" in volume and config not in configs:
                 yield pod.where, f"the ConfigMap {config} is not there"
+            secret = volume.get("secret")
+            if secret is not None and secret.get("secretName") != f"{pod.labels.get(_PROJECT)}-keys":
+                yield pod.where, f"the Secret {secret.get('secretName')} is not the stack's"
+            if secret is not None and [(i.get("key"), i.get("path")) for i in secret.get("items") or []] != [_KEY]:
+                yield pod.where, "the key is not where programs read it"
 
 
 def _of_sets(world: World) -> set[str]:
@@ -99,9 +110,15 @@ def _near_workers(pod: PodView) -> bool:
     for term in affinity.get("requiredDuringSchedulingIgnoredDuringExecution") or []:
         labels = (term.get("labelSelector") or {}).get("matchLabels") or {}
         worker = labels.get("app.kubernetes.io/component") == "worker"
-        if term.get("topologyKey") == "kubernetes.io/hostname" and worker:
-            return "app.kubernetes.io/part-of" in labels
+        mine = labels.get("app.kubernetes.io/part-of") == pod.labels.get("app.kubernetes.io/part-of", "")
+        if term.get("topologyKey") == "kubernetes.io/hostname" and worker and mine:
+            return labels.get(POD_NAME) == (_pod_of(pod) or None)
     return False
+
+
+def _pod_of(pod: PodView) -> str:
+    """The pod of a card whose claim a job mounts: models-card-0 is card-0's."""
+    return next((claim.removeprefix(f"{_CACHE}-") for claim in _claims_of(pod) if claim.startswith(f"{_CACHE}-")), "")
 
 
 def _waits(world: World) -> Found:
@@ -129,6 +146,23 @@ def _router_list(world: World) -> Found:
             for mount in one.get("volumeMounts") or []:
                 if "configMap" in pod.volumes.get(mount["name"], {}) and "subPath" in mount:
                     yield pod.where, f"{mount['mountPath']} is mounted by subPath, and never changes"
+    for pod in world.pods:
+        for one in pod.every:
+            where = f"{pod.where}: container {one.get('name')}"
+            said = [*(one.get("command") or []), *(one.get("args") or [])]
+            for path in (str(text) for text in said if str(text).startswith("/etc/")):
+                folder, _, name = path.rpartition("/")
+                config = _config_at(pod, one, folder)
+                if config is None or name not in (world.of("ConfigMap").get(config, {}).get("data") or {}):
+                    yield where, f"{path} is in no ConfigMap that it mounts"
+
+
+def _config_at(pod: PodView, container: Object, folder: str) -> str | None:
+    """The ConfigMap that a container mounts at a folder."""
+    for mount in container.get("volumeMounts") or []:
+        if mount.get("mountPath") == folder:
+            return str((pod.volumes.get(mount["name"], {}).get("configMap") or {}).get("name"))
+    return None
 
 
 RULES = (
@@ -136,5 +170,7 @@ RULES = (
     Rule("read-only", "Workers cannot change models, nor anything the kit prints.", _read_only),
     Rule("modes", "A volume of one node is mounted on one node: jobs follow the workers there.", _modes),
     Rule("waits", "A worker waits for its files, and a job makes what it waits for.", _waits),
-    Rule("router-list", "The router's list is mounted so that it changes while the router runs.", _router_list),
+    Rule(
+        "router-list", "Printed files are where programs read them, and the router's list changes there.", _router_list
+    ),
 )

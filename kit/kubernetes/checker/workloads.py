@@ -10,6 +10,7 @@ Found = Iterator[tuple[str, str]]
 
 _DRAIN = 30  # seconds that SMG and HAProxy give requests under way
 _PLUGIN = "nvidia.com/gpu"
+_PROJECT = "app.kubernetes.io/part-of"
 
 
 def _strategy(world: World) -> Found:
@@ -35,14 +36,15 @@ def _strategy(world: World) -> Found:
 def _selectors(world: World) -> Found:
     for pod in world.serving:
         selector = (pod.owner["spec"].get("selector") or {}).get("matchLabels") or {}
-        chosen = [other.where for other, _ in world.selected(selector)] if selector else []
+        chosen = [other.where for other, _ in world.selected(selector)] if _PROJECT in selector else []
         if chosen != [pod.where]:
             yield pod.where, f"its selector finds {', '.join(chosen) or 'no pod'}"
         if pod.component not in ("worker", "router", "proxy"):
             yield pod.where, f"its pods have the label {COMPONENT} {pod.component!r}"
     for name, budget in world.of("PodDisruptionBudget").items():
         spec = budget["spec"]
-        found = world.selected(spec["selector"]["matchLabels"])
+        labels = spec["selector"]["matchLabels"]
+        found = world.selected(labels) if _PROJECT in labels else []
         if len(found) != 1 or (found[0][0].copies or 2) < 2:
             yield f"PodDisruptionBudget/{name}", "it is for no workload of several pods"
         if spec.get("maxUnavailable") != 1:
@@ -60,6 +62,8 @@ def _spread(pod: PodView) -> Found:
     terms = pod.spec.get("topologySpreadConstraints") or []
     labels = [(one.get("labelSelector") or {}).get("matchLabels") or {} for one in terms]
     mine = [one for one in labels if one and all(pod.labels.get(key) == value for key, value in one.items())]
+    if any(one.get("maxSkew") != 1 for one in terms):
+        yield pod.where, "its copies may all be on one node: maxSkew is not 1"
     if not mine or any(one.get("topologyKey") != "kubernetes.io/hostname" for one in terms):
         yield pod.where, "its copies are not spread over nodes"
     if any(one.get("whenUnsatisfiable") != "ScheduleAnyway" for one in terms):
