@@ -29,10 +29,11 @@ _EXTRA = "pip install 'monogpu-kit[kubernetes]' brings the client"
 class ApiCluster:
     """A cluster behind an API server."""
 
-    def __init__(self, client: ApiClient, http: httpx.Client, clock: Clock = CLOCK) -> None:
+    def __init__(self, client: ApiClient, http: httpx.Client, clock: Clock = CLOCK, gone: float = GONE_SECONDS) -> None:
         self.client = client
         self.http = http
         self.clock = clock
+        self.gone = gone
 
     def version(self) -> str:
         return str(self._json("GET", "/version", "the version")["gitVersion"])
@@ -110,7 +111,7 @@ class ApiCluster:
         """An answer that stands: neither busy, nor a connection that failed. Raises ClusterGone."""
         import httpx
 
-        until = self.clock.now() + GONE_SECONDS
+        until = self.clock.now() + self.gone
         while True:
             pause = 1.0
             try:
@@ -137,8 +138,8 @@ def _checked(reply: httpx.Response, what: str) -> Json:
 
 
 @contextlib.contextmanager
-def connected(kubeconfig: Path, context: str | None = None) -> Iterator[ApiCluster]:
-    """The cluster of a kubeconfig. Raises TargetError when the file cannot be read, or the client is not installed."""
+def connected(kubeconfig: Path, context: str | None = None, gone: float = GONE_SECONDS) -> Iterator[ApiCluster]:
+    """The cluster of a kubeconfig, whose server may be away for `gone` seconds. Raises TargetError when the file cannot be read, or the client is not installed."""
     import httpx
 
     try:
@@ -156,4 +157,4 @@ def connected(kubeconfig: Path, context: str | None = None) -> Iterator[ApiClust
     verify: Any = streams.tls_context(settings)
     headers = {one["key"]: one["value"] for one in settings.auth_settings().values() if one.get("in") == "header"}
     with httpx.Client(base_url=settings.host, verify=verify, headers=headers, timeout=30.0, trust_env=False) as http:
-        yield ApiCluster(client, http)
+        yield ApiCluster(client, http, gone=gone)

@@ -14,9 +14,9 @@ from typing import TextIO
 
 from kit.compose.wait import CLOCK
 from kit.errors import KitError, Problem, TargetError
-from kit.kubernetes.api import connected
+from kit.kubernetes.api import GONE_SECONDS, connected
 from kit.kubernetes.check_stack import check_stack, images_of
-from kit.kubernetes.walk import ClusterWalk, WalkRow
+from kit.kubernetes.walk import SETTLE_SECONDS, ClusterWalk, WalkRow
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 DEMO = REPOSITORY / "compose" / "cpu-demo" / "monogpu.yaml"
@@ -30,8 +30,16 @@ def table(rows: Sequence[WalkRow]) -> str:
     return "\n".join([*lines, "", f"{len(rows) - failed} of {len(rows)} steps passed"])
 
 
-def main(arguments: Sequence[str], out: TextIO, err: TextIO) -> int:
-    """The table on `out`, progress and problems on `err`. Exit code 0 only where every step passed."""
+def main(
+    arguments: Sequence[str],
+    out: TextIO,
+    err: TextIO,
+    *,
+    settle: float = SETTLE_SECONDS,
+    gone: float = GONE_SECONDS,
+) -> int:
+    """The table on `out`, progress and problems on `err`. Exit code 0 only where every step passed. `settle` seconds are
+    given to names that do not answer yet, `gone` to an API server that is away."""
 
     def say(text: str) -> None:
         err.write(f"{text}\n")
@@ -42,8 +50,8 @@ def main(arguments: Sequence[str], out: TextIO, err: TextIO) -> int:
         stack = check_stack(
             options.manifest, options.namespace, _images(options.image, options.manifest), options.storage_class
         )
-        with connected(options.kubeconfig, options.context) as cluster:
-            walk = ClusterWalk(cluster, stack, CLOCK, say, options.timeout, options.keep)
+        with connected(options.kubeconfig, options.context, gone) as cluster:
+            walk = ClusterWalk(cluster, stack, CLOCK, say, options.timeout, settle, options.keep)
             rows = walk.run()
     except KitError as error:
         say(f"{error}\n{error.evidence}".rstrip())

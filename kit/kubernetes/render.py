@@ -11,7 +11,7 @@ from kit.kubernetes import network, storage, workloads
 from kit.kubernetes.layout import ClusterLayout, ClusterObject, lay_out
 from kit.kubernetes.names import PROJECT, Keys, dns_label, secret_of
 from kit.kubernetes.target_rules import refuse
-from kit.kubernetes.volumes import Upload, uploads
+from kit.kubernetes.volumes import Upload, uploads, weight_bytes
 from kit.memory.bill import Plan
 from kit.project.load import Project, card_for_plan, located, planned_for
 from kit.project.write import FROM, digest_of
@@ -38,7 +38,7 @@ def printed_kubernetes(project: Project, gpu: str | None, environ: Mapping[str, 
 def render_kubernetes(plan: Plan, origin: Sequence[str] = ()) -> Rendered:
     """The files, kustomization.yaml as the one with the checksum. `origin` lines say what it was printed from. Raises
     ManifestError for what this target refuses."""
-    refuse(plan.manifest)
+    refuse(plan.manifest, weight_bytes(plan))
     layout = lay_out(plan)
     kinds = {name: objects for name, objects in objects_of(layout).items() if objects}
     files = tuple(File(name, fill("kubernetes.yaml.j2", header=(_PRINTED,), objects=o)) for name, o in kinds.items())

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from kit.errors import KeyPath, ManifestError, Problem
 from kit.manifest.kubernetes import Shape
 from kit.manifest.model import Manifest
+from kit.units import size
 
 TARGET = "--target kubernetes"
 
@@ -25,9 +26,13 @@ def shape_of(manifest: Manifest) -> Shape:
     return "pod-per-card" if said.copies > 1 or in_turn else "deployment-per-model"
 
 
-def refuse(manifest: Manifest) -> None:
-    """Raises ManifestError with every key that this target refuses."""
+def refuse(manifest: Manifest, weights: int = 0) -> None:
+    """Raises ManifestError with every key that this target refuses; `weights` are the models' bytes."""
     found = [Problem(what, needed, path=path) for path, what, needed in _refused(manifest)]
+    room = manifest.kubernetes.cache_size
+    if room is not None and room < weights:
+        what = f"{size(room)} do not hold the models, whose weights take {size(weights)}"
+        found.append(Problem(what, "remove cache_size, or set a larger one", path=("kubernetes", "cache_size")))
     if found:
         raise ManifestError(found)
 

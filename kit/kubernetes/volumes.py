@@ -14,6 +14,7 @@ from pathlib import PurePosixPath
 
 from kit.kubernetes.layout import ClusterLayout
 from kit.kubernetes.names import CACHE, COMPILED, Keys, dns_label, role_of, secret_of
+from kit.memory.bill import Plan
 from kit.routers.smg import KEY_FILE
 from kit.stack.model import Mount, Service
 from kit.stack.render import checksum
@@ -163,5 +164,9 @@ def _claim(mode: str, count: int, cls: Keys) -> Keys:
 
 def cache_bytes(layout: ClusterLayout) -> int:
     """Room for the weights in their files, half as much again for other precisions, and 2 GiB: in whole GiB."""
-    weights = sum(share.bytes_of("weights", "adapters", "fixed", "measured") for share in layout.plan.shares)
-    return (-(-weights * 3 // (2 * GIB)) + 2) * GIB
+    return (-(-weight_bytes(layout.plan) * 3 // (2 * GIB)) + 2) * GIB
+
+
+def weight_bytes(plan: Plan) -> int:
+    """What the weights take on the card: about what their files take."""
+    return sum(share.bytes_of("weights", "adapters", "fixed", "measured") for share in plan.shares)

@@ -32,13 +32,15 @@ class WalkRow:
 
 @dataclass
 class ClusterWalk:
-    """One walk through a cluster. `timeout` bounds each wait in seconds; `keep` leaves everything at the end."""
+    """One walk through a cluster. `timeout` bounds each wait in seconds, `settle` that for names which do not
+    answer yet; `keep` leaves everything at the end."""
 
     cluster: Cluster
     stack: CheckStack
     clock: Clock
     say: Said
     timeout: float = 900.0
+    settle: float = SETTLE_SECONDS
     keep: bool = False
     rows: list[WalkRow] = field(default_factory=list)
     made: bool = False
@@ -116,7 +118,7 @@ class ClusterWalk:
 
     def answers(self, printed: PrintedStack) -> str:
         with endpoint(self.cluster, printed) as url:
-            return verified(url, printed, self.clock, SETTLE_SECONDS)
+            return verified(url, printed, self.clock, self.settle)
 
     def unchanged(self, printed: PrintedStack) -> str:
         """Nothing changes when the same is applied again."""
@@ -153,7 +155,7 @@ class ClusterWalk:
             before = restarts(self.cluster, printed, victim)
             crash(self.cluster, printed, victim, self.clock, self.timeout)
             self.ready(printed)
-            again = verified(url, printed, self.clock, SETTLE_SECONDS)
+            again = verified(url, printed, self.clock, self.settle)
         if restarts(self.cluster, printed, victim) <= before:
             raise TargetError(Problem(f"{victim} was killed, and no restart was counted"))
         return _lost(tallies, victim) + f"; {again}"
@@ -164,7 +166,7 @@ class ClusterWalk:
         with endpoint(self.cluster, printed) as url, asking(url, printed.layout.stack.probes) as tallies:
             self.applied(printed)
             self.ready(printed)
-            again = verified(url, printed, self.clock, SETTLE_SECONDS)
+            again = verified(url, printed, self.clock, self.settle)
         if self._pods("router") != routers:
             raise TargetError(Problem("the router was replaced because a model changed"))
         return _lost(tallies, printed.workers[-1]) + f"; {again}"
@@ -179,7 +181,7 @@ class ClusterWalk:
         if not volumes <= left:
             raise TargetError(Problem(f"the volumes {', '.join(sorted(volumes - left))} were removed"))
         with endpoint(self.cluster, printed) as url:
-            return f"{applied}; {verified(url, printed, self.clock, SETTLE_SECONDS)}"
+            return f"{applied}; {verified(url, printed, self.clock, self.settle)}"
 
     def remove(self) -> str:
         """The namespace and everything in it; nothing with our label is left."""

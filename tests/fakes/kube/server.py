@@ -37,6 +37,7 @@ class FakeCluster:
     port: int = 0
     busy: int = 0
     away: bool = False
+    dropped: int = 0  # connections that are closed without an answer
     forbidden: set[tuple[str, str]] = field(default_factory=set)
     unknown: set[str] = field(default_factory=set)  # plurals that this cluster does not have
     cut_watches: bool = False
@@ -60,7 +61,8 @@ class FakeCluster:
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         """Any request."""
-        if self.away:
+        if self.away or self.dropped > 0:
+            self.dropped -= 1
             transport = request.transport
             if transport is not None:
                 transport.abort()
