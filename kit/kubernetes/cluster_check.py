@@ -38,8 +38,8 @@ def main(
     settle: float = SETTLE_SECONDS,
     gone: float = GONE_SECONDS,
 ) -> int:
-    """The table on `out`, progress and problems on `err`. Exit code 0 only where every step passed. `settle` seconds are
-    given to names that do not answer yet, `gone` to an API server that is away."""
+    """The table on `out`, progress and problems on `err`. Exit code 0 only where every step passed. `settle` seconds
+    are given to names that do not answer yet, `gone` to an API server that is away."""
 
     def say(text: str) -> None:
         err.write(f"{text}\n")

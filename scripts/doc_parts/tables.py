@@ -136,6 +136,14 @@ def values() -> str:
     return "\n".join([*rows, *(f"| `{path}` | {cell(instead)} |" for path, (_, instead) in VALUES.items())])
 
 
+def rules() -> str:
+    """What the checker of Kubernetes objects demands."""
+    from kit.kubernetes.checker import RULES
+
+    rows = ["| rule | what it demands |", "|---|---|"]
+    return "\n".join([*rows, *(f"| {rule.name} | {cell(rule.demands)} |" for rule in RULES)])
+
+
 def packages() -> str:
     """Where things are, floor by floor, by what the modules say of themselves."""
     from tests.support.floors import FLOORS

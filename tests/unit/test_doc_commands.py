@@ -26,6 +26,11 @@ ELSEWHERE = {
     "monogpu-kit gpu": ("tests/unit/test_cli.py", '"gpu"'),
     "docker compose up": ("tests/real/test_commands.py", '"up", "-d", "--wait"'),
     "curl": ("tests/real/test_commands.py::test_a_question_gets_a_sentence", "chat/completions"),
+    "kubectl apply": (
+        "tests/unit/kubernetes/test_cluster_check.py::test_the_whole_walk_passes_and_leaves_nothing", "walk(",
+    ),
+    "kubectl": ("tests/unit/kubernetes/test_cluster_check.py", "every name answers"),
+    "scripts/cluster-check": ("tests/unit/kubernetes/test_cluster_check.py", "main("),
     "pip install": ("tests/unit/test_wheel.py", '"install"'),
     "scripts/build-images": ("scripts/test", "scripts/build-images base smg haproxy vllm-router"),
 }  # fmt: skip
