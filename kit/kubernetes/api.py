@@ -139,8 +139,8 @@ def _checked(reply: httpx.Response, what: str) -> Json:
 
 @contextlib.contextmanager
 def connected(kubeconfig: Path, context: str | None = None, gone: float = GONE_SECONDS) -> Iterator[ApiCluster]:
-    """The cluster of a kubeconfig, whose server may be away for `gone` seconds. Raises TargetError when the file cannot be
-    read, or the client is not installed."""
+    """The cluster of a kubeconfig, whose server may be away for `gone` seconds. Raises TargetError when the file cannot
+    be read, or the client is not installed."""
     import httpx
 
     try:

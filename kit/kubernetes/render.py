@@ -154,6 +154,11 @@ def _limits(layout: ClusterLayout) -> list[str]:
         ]
     if layout.settings.access_mode == "ReadWriteMany":
         said.append("The models' volume is mounted by all nodes.")
+    elif not layout.shared_cache:
+        said += [
+            "Each card has a volume of models of its own, which jobs of its own fill: they follow the card's pod to",
+            "its node, since it needs the card. StorageClasses with WaitForFirstConsumer need that.",
+        ]
     else:
         said += [
             "The models' volume is mounted by one node: the workers' pod chooses it, since it needs the card, and jobs",
