@@ -19,10 +19,10 @@ from kit.engines import vllm_parsers
 from kit.engines.defaults import nothing
 from kit.engines.download import adapter_folder, download
 from kit.engines.pooling import ranks_by_vectors
-from kit.engines.vllm_container import mounts, served_folder, variables
+from kit.engines.vllm_container import GUARD, GUARD_FOLDER, guarded, mounts, served_folder, variables
 from kit.engines.vllm_parsers import ModelParsers, parsers_of
 from kit.errors import KeyPath
-from kit.manifest.model import Adapter, Model, Source
+from kit.manifest.model import Adapter, Model, Source, variable_of
 from kit.manifest.validators import Refused
 from kit.memory import arguments
 from kit.memory.bill import Plan, Share
@@ -31,7 +31,7 @@ from kit.memory.flags import read_flags, switched_off
 from kit.memory.lora import served_rank
 from kit.memory.vllm_versions import NEWEST, OLDEST, planned_version, unsupported
 from kit.stack.labels import TOOLS
-from kit.stack.model import WORKERS, Attachment, Probe, Route, Service, http_health
+from kit.stack.model import WORKERS, Attachment, File, Probe, Route, Service, http_health
 from kit.units import GIB, release_text
 
 DEFAULT_IMAGE = "vllm/vllm-openai:v0.26.0"
@@ -42,7 +42,7 @@ PRICED = True
 NOTE = ""
 USER = "65532:65532"
 
-proxies = files = nothing
+proxies = nothing
 
 
 def refused(models: Sequence[tuple[int, Model]]) -> Iterator[tuple[KeyPath, Refused]]:
@@ -53,6 +53,9 @@ def refused(models: Sequence[tuple[int, Model]]) -> Iterator[tuple[KeyPath, Refu
             needed = f"needed: a tag from v{release_text(OLDEST)} to v{release_text(NEWEST)}"
             yield ("models", index, "image"), Refused(what, needed)
         yield from ((("models", index, *path), why) for path, why in arguments.refused(model))
+        if guarded(model) and variable_of(model.env.get("PYTHONPATH", "")):
+            why = "the kit's own folder stands before it: write the folders themselves"
+            yield ("models", index, "env", "PYTHONPATH"), Refused("PYTHONPATH is read from the environment", why)
         version = planned_version(model.image or "")
         yield from ((("models", index, key), why) for key, why in vllm_parsers.refused(model, version))
 
@@ -87,6 +90,11 @@ def downloads(share: Share, plan: Plan) -> tuple[Service, ...]:
         *((download(model, image, source),) if source.kind == "hub" else ()),
         *(download(model, image, one, folder) for one, folder in adapters if one.kind == "hub"),
     )
+
+
+def files(share: Share, plan: Plan) -> tuple[File, ...]:
+    """The guard of a worker that refuses what was not planned."""
+    return (File(f"{GUARD_FOLDER}/vllm_guard.py", GUARD),) if guarded(share.model) else ()
 
 
 def routes(share: Share) -> tuple[Route, ...]:
@@ -141,6 +149,7 @@ def _command(share: Share, plan: Plan) -> tuple[str, ...]:
         *_lora(share),
         *_images(share),
         *vllm_parsers.arguments(parsers(share, plan)),
+        *(("--middleware", "vllm_guard.Guard") if guarded(share.model) else ()),
         "--disable-access-log-for-endpoints", "/health,/metrics",
         *share.model.args,
     )  # fmt: skip

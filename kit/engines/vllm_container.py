@@ -4,12 +4,28 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from pathlib import Path
 
 from kit.engines.download import CACHE, HF_HOME, environment, mount_of
+from kit.manifest.model import Model
 from kit.memory.bill import Share
 from kit.stack.model import Mount, Value
 
 _SNAPSHOT = re.compile(r"(.*models--[^/]+)/snapshots/([^/]+)/?")
+
+
+GUARD_FOLDER, GUARD_PATH = "vllm", "/etc/monogpu"
+GUARD = Path(__file__).with_name("vllm_guard.py").read_text(encoding="utf-8")
+
+
+def guarded(model: Model) -> bool:
+    """Whether requests that take unplanned memory are refused: of models that generate, unless it is planned."""
+    return model.task == "generate" and not model.limits.prompt_logprobs
+
+
+def _python_path(model: Model) -> str:
+    """Where Python finds the guard, before what the model's own `env` adds."""
+    return ":".join([GUARD_PATH, *([model.env["PYTHONPATH"]] if "PYTHONPATH" in model.env else [])])
 
 
 def variables(share: Share, on_cpu: bool) -> tuple[tuple[str, Value], ...]:
@@ -25,9 +41,12 @@ def variables(share: Share, on_cpu: bool) -> tuple[tuple[str, Value], ...]:
         # vLLM looks for its address by way of a route to the internet, which the workers' network has not.
         "VLLM_HOST_IP": "127.0.0.1",
     }
+    ours |= {"PYTHONPATH": _python_path(share.model)} if guarded(share.model) else {}
     # PyTorch asks who it is; this user has no entry in the image.
     ours |= {"HOME": "/tmp", "USER": "vllm"} if on_cpu else {}
-    return tuple((name, value) for name, value in (ours | environment(share.model)).items() if name != "HF_TOKEN")
+    joined = {"PYTHONPATH"} if guarded(share.model) else set()
+    given = {name: value for name, value in environment(share.model).items() if name not in joined}
+    return tuple((name, value) for name, value in (ours | given).items() if name != "HF_TOKEN")
 
 
 def mounts(share: Share, on_cpu: bool, downloads: bool) -> tuple[Mount, ...]:
@@ -44,6 +63,7 @@ def mounts(share: Share, on_cpu: bool, downloads: bool) -> tuple[Mount, ...]:
     )
     return (
         *_folders(share),
+        *((Mount("bind", f"./{GUARD_FOLDER}", GUARD_PATH, read_only=True),) if guarded(model) else ()),
         *((replace(CACHE, read_only=True),) if downloads else ()),
         *(() if on_cpu else caches),
         Mount("tmpfs", "size=2147483648,exec", "/tmp"),

@@ -130,6 +130,11 @@ class Limits(ManifestPart):
         "have no other limit. auto: 4096, or 1024 where that does not fit.",
         examples=[2048],
     )
+    prompt_logprobs: StrictBool = Field(
+        False,
+        description="Serve the log probabilities of prompts (prompt_logprobs; echo with logprobs), and plan what they "
+        "take. Else such a request is answered with 400, because it makes the worker larger for good.",
+    )
 
 
 class Model(ManifestPart):

@@ -55,7 +55,8 @@ def picks(gpu: Gpu | None) -> tuple[Pick, ...]:
 def starter(gpu: Gpu | None = None, models: Sequence[Pick] | None = None) -> str:
     """The text of a manifest for `gpu` (None: unknown) with `models` (None: by the card's size)."""
     first, *others = models or picks(gpu)
-    return "\n".join([_HEAD, _gpu(gpu), _REST, _model(first), _KEYS, *(_model(one) for one in others)]) + "\n"
+    rest = _REST.replace("DRA", "none" if gpu and gpu.kind == "host" else "dra")
+    return "\n".join([_HEAD, _gpu(gpu), rest, _model(first), _KEYS, *(_model(one) for one in others)]) + "\n"
 
 
 def schema_text() -> str:
@@ -113,7 +114,7 @@ kubernetes:                  # read by `render --target kubernetes` alone
   shape: auto                # deployment-per-model, or pod-per-card: all workers of a card in one pod
   #namespace: assistants     # default: the project's name
   #copies: 1                 # cards, each with all models; with autoscaler: true, the most that run
-  #gpu: dra                  # dra: one claim for all; device-plugin: time slices; none: the CPU
+  #gpu: DRA                  # dra: one claim for all; device-plugin: time slices; none: the CPU
   #storage_class: standard   # of models and caches
   #cache_size: 40GiB         # default: by the weights
   #access_mode: ReadWriteOnce # with copies, ReadWriteMany is one volume for all
@@ -134,7 +135,7 @@ _KEYS = """\
     #tools: auto             # what reads its tool calls: auto, off or the name of vLLM's parser
     #reasoning: auto         # the same for what it thinks before it answers
     #graphs: auto            # CUDA graphs: auto, full, small or off
-    #limits: {image_tokens: auto}                       # the largest image, for vision models of Qwen
+    #limits: {image_tokens: auto, prompt_logprobs: false} # the largest image; log probabilities of prompts
     #replicas: 1             # workers of this model on the card
     #adapters: [{name: code, source: ./adapters/code}]  # LoRA: each is one more name
     #args: [--max-num-batched-tokens, "2048"]           # more arguments for the engine

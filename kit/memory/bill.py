@@ -21,7 +21,7 @@ Graphs = Literal["full", "small", "off"]
 # What a worker takes, and what of the card is not the workers'.
 LineKind = Literal[
     "weights", "adapters", "sampler", "logits", "activations", "encoder", "graphs", "fp8_cache", "runtime", "context",
-    "kv_cache", "kv_rounding", "measured", "measured_rest", "fixed",
+    "prompt_logprobs", "kv_cache", "kv_rounding", "measured", "measured_rest", "fixed",
     "process", "others", "in_use", "beyond_limit", "reserve", "margin", "mps_server",
 ]  # fmt: skip
 # Kept free besides: the driver's own bookkeeping, fragmentation, and a desktop that opens one more window.

@@ -173,6 +173,7 @@ def price(request: WorkerRequest) -> tuple[Candidate, ...]:
         keep_all=flags.keep_all or (not traits.unequal_pages and unequal(facts)),
         states=states,
         aligned=states == "two" and traits.aligned_batch,
+        prompt_logprobs=model.limits.prompt_logprobs,
         least_batch=max((tokens for item, tokens in facts.items if item not in switched_off(flags)), default=0),
     )
     return candidates(model, facts, base, CardTraits(request.gpu.compute_capability, traits))

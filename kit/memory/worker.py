@@ -45,7 +45,8 @@ class WorkerSettings:
     """How a worker is run. `sizes` are the CUDA graph batch sizes, () for eager; `lora_slots` adapters of up to
     `lora_rank` may be active at once; `in_flight` tokens may be on their way while two batches overlap.
     `keep_all` and `states` are those of CacheRules; a batch takes `least_batch` tokens at least, and a
-    whole block of the cache when it is `aligned`; `image_tokens` limit an image, 0 for the model's own limit."""
+    whole block of the cache when it is `aligned`; `image_tokens` limit an image, 0 for the model's own limit;
+    `prompt_logprobs` are served."""
 
     context: int
     requests: int
@@ -64,6 +65,7 @@ class WorkerSettings:
     aligned: bool = False
     least_batch: int = 0
     image_tokens: int = 0
+    prompt_logprobs: bool = False
 
     @property
     def cache_rules(self) -> CacheRules:
@@ -112,6 +114,7 @@ def _host_lines(facts: Facts, setting: WorkerSettings) -> list[Line]:
     return [
         Line("weights", weights_bytes(facts), f"{facts.parameters:,} parameters in {facts.dtype}"),
         *_adapter_lines(facts, setting, 0),
+        *_prompt_lines(facts, setting),
         Line("runtime", HOST_RUNTIME, HOST_WHY),
     ]
 
@@ -126,6 +129,7 @@ def _card_lines(facts: Facts, setting: WorkerSettings, card: CardTraits) -> list
         Line("weights", weights_bytes(facts, setting.quantization) + rope_bytes(facts), why),
         *_adapter_lines(facts, setting, known.lora),
         *_sampler_lines(facts, setting, card, known),
+        *_prompt_lines(facts, setting),
         Line("activations", _activations(facts, setting, known), f"batches of {setting.batched_tokens:,} tokens"),
         *_encoder_lines(facts, setting, known),
         *_graph_lines(facts, setting, known),
@@ -154,6 +158,18 @@ def _sampler_lines(facts: Facts, setting: WorkerSettings, card: CardTraits, know
         Line("sampler", counters if card.version.v2_runner else 0, f"penalties: {shape} x 4 B"),
         Line("logits", int(requests * facts.vocab * known.logits), f"{shape} x {known.logits} B"),
     ]
+
+
+def _prompt_lines(facts: Facts, setting: WorkerSettings) -> list[Line]:
+    """What the log probabilities of a prompt leave in the allocator: the logits of a whole batch. Measured on an H200:
+    2 bytes an entry for dense models in 16 bits, 4 in float32, 10 for mixtures of experts and for models with states,
+    which vLLM 0.26 serves by its first runner. On the CPU: not measured, charged as the most."""
+    if not setting.prompt_logprobs or setting.pooling:
+        return []
+    first = setting.host or facts.experts > 0 or any(one.state_bytes for one in facts.attention)
+    each = 10 if first else 4 if facts.dtype == "float32" else 2
+    why = f"batches of {setting.batched_tokens:,} tokens x {facts.vocab:,} x {each} B"
+    return [Line("prompt_logprobs", setting.batched_tokens * facts.vocab * each, why)]
 
 
 def _activations(facts: Facts, setting: WorkerSettings, known: Constants) -> int:

@@ -10,6 +10,8 @@ from kit.stack.yaml_lines import Alias, Anchored, Arguments, Flow, Node, is_flag
 
 Keys = dict[str, Node]
 
+SHORT = 2  # labels that are printed in one line
+
 # What Compose's short notations can say without doubt: `volume:/path:ro` and `127.0.0.1:30000:30000`.
 _VOLUME, _PATH, _IPV4 = (
     re.compile(r"[A-Za-z0-9][\w.-]+", re.ASCII),
@@ -32,7 +34,7 @@ def service_keys(service: Service, texts: Mapping[str, str]) -> Keys:
         "networks": _attachments(service.networks),
         "ports": [_port(port) for port in service.ports],
         "volumes": [_mount(mount) for mount in service.mounts if mount.kind != "tmpfs"],
-        "tmpfs": [f"{mount.target}:{mount.source}" for mount in service.mounts if mount.kind == "tmpfs"],
+        "tmpfs": _tmpfs(service.mounts),
         "shm_size": service.shm_bytes,
         "user": service.user,
         "read_only": service.read_only or None,
@@ -42,7 +44,7 @@ def service_keys(service: Service, texts: Mapping[str, str]) -> Keys:
         "restart": service.restart,
         "stop_grace_period": f"{service.stop_grace}s",
         "logging": {"driver": "json-file", "options": Flow({"max-size": "10485760", "max-file": "3"})},
-        "labels": dict(service.labels),
+        "labels": _labels(service.labels),
     }
     return {key: value for key, value in keys.items() if value is not None and value != [] and value != {}}
 
@@ -117,6 +119,15 @@ def _attachments(places: tuple[Attachment, ...]) -> Node:
     if not any(place.aliases for place in places):
         return Flow([place.network for place in places]) if places else None
     return {place.network: {"aliases": Flow(list(place.aliases))} if place.aliases else None for place in places}
+
+
+def _labels(labels: tuple[tuple[str, str], ...]) -> Node:
+    return Flow(dict(labels)) if 0 < len(labels) <= SHORT else dict(labels)
+
+
+def _tmpfs(mounts: tuple[Mount, ...]) -> Node:
+    found: list[Node] = [f"{mount.target}:{mount.source}" for mount in mounts if mount.kind == "tmpfs"]
+    return Flow(found) if found else None
 
 
 def _port(port: Port) -> Node:

@@ -62,10 +62,31 @@ def test_logprobs_are_answered_and_the_worker_stays(first: Said, demo: Walk) -> 
     wish = {"model": "chat", "messages": QUESTION, "temperature": 0, "max_tokens": 4, "logprobs": True}
     content = ask(demo, "chat/completions", **wish, top_logprobs=2).json()["choices"][0]["logprobs"]["content"]
     assert len(content) == 4 and all(len(one["top_logprobs"]) == 2 for one in content)
-    prompt = {"model": "chat", "prompt": "The capital of France", "max_tokens": 1, "prompt_logprobs": 1}
-    assert ask(demo, "completions", **prompt).json()["choices"][0]["prompt_logprobs"][0] is None
     after = demo.containers()["chat"]
     assert (after.id, after.health) == (before.id, "healthy")
+
+
+@pytest.mark.parametrize(
+    ("path", "more", "param"),
+    [
+        ("completions", {"prompt": "The capital of France", "prompt_logprobs": 1}, "prompt_logprobs"),
+        ("completions", {"prompt": "The capital of France", "echo": True, "logprobs": 1}, "echo"),
+        ("chat/completions", {"messages": QUESTION, "prompt_logprobs": 0}, "prompt_logprobs"),
+        ("chat/completions", {"messages": QUESTION, "echo": True, "add_generation_prompt": False}, "echo"),
+    ],
+)
+def test_what_would_take_unplanned_memory_is_refused_before_the_engine(
+    path: str, more: dict[str, object], param: str, first: Said, demo: Walk
+) -> None:
+    first.good()
+    body = {"model": "chat", "max_tokens": 1, **more}
+    answer = httpx.post(f"http://127.0.0.1:{demo.port}/v1/{path}", json=body, timeout=300, trust_env=False)
+    error = answer.json()["error"]
+    assert (answer.status_code, error["param"]) == (400, param) and "limits: {prompt_logprobs: true}" in error[
+        "message"
+    ]
+    plain = ask(demo, "completions", model="chat", prompt="The capital of France", max_tokens=1, echo=True).json()
+    assert plain["choices"][0]["text"].startswith("The capital of France")
 
 
 def test_texts_that_mean_the_same_are_near_each_other(first: Said, demo: Walk) -> None:

@@ -52,7 +52,7 @@ EFFECTS = ("docker", "requests", "httpx", "subprocess", "huggingface_hub", "rich
 PURE = ("kit.diagnostics", "kit.manifest", "kit.memory", "kit.stack", "kit.routers", "kit.engines", "kit.planner")
 PURE += ("kit.kubernetes.checker", "kit.kubernetes.layout", "kit.kubernetes.workloads", "kit.kubernetes.network")
 # Programs of their own: they run in containers, and no module imports them.
-PROGRAMS = ("kit.routers.smg_launch", "kit.bench.load_server")
+PROGRAMS = ("kit.routers.smg_launch", "kit.engines.vllm_guard", "kit.bench.load_server")
 # The distribution that brings a module, where its name is another.
 BRINGS = {
     "websocket": "kubernetes",

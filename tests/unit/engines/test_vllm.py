@@ -25,7 +25,8 @@ def test_a_worker_is_pinned_to_the_byte_and_gated_by_its_footprint() -> None:
     assert command(share()) == (
         "Qwen/Qwen2.5-1.5B-Instruct --served-model-name chat --host 0.0.0.0 --port 8000 --max-model-len 8192 "
         "--max-num-seqs 32 --max-num-batched-tokens 2048 --kv-cache-memory-bytes 1073741824 "
-        "--gpu-memory-utilization 0.25 --disable-access-log-for-endpoints /health,/metrics"
+        "--gpu-memory-utilization 0.25 --middleware vllm_guard.Guard "
+        "--disable-access-log-for-endpoints /health,/metrics"
     )
 
 

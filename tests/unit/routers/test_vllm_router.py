@@ -21,7 +21,7 @@ def test_it_is_told_its_replicas_by_argument() -> None:
     assert router.command[-5:] == ("--policy", "cache_aware", "--worker-urls", "http://chat:8000", "http://chat-2:8000")
     assert router.ports == (Port("127.0.0.1", 8080, 30000),)
     assert router.depends_on == (("chat", "service_healthy"), ("chat-2", "service_healthy"))
-    assert (router.image, stack.files) == ("monogpu/vllm-router:0.1.17", ())
+    assert (router.image, [file.path for file in stack.files]) == ("monogpu/vllm-router:0.1.17", ["vllm/vllm_guard.py"])
 
 
 def test_it_runs_without_root_on_a_file_system_it_cannot_write() -> None:
