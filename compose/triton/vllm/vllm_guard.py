@@ -55,7 +55,9 @@ def _field(asked: dict[str, Any]) -> str | None:
     for part in (asked, inner if isinstance(inner, dict) else {}):
         if part.get("prompt_logprobs") is not None:
             return "prompt_logprobs"
-    if asked.get("echo") and any(asked.get(key) not in (None, False) for key in ("logprobs", "top_logprobs")):
+    # vLLM takes a chat's top_logprobs, which are 0 where it has none, for its prompt too; a completion's are logprobs.
+    said = [asked.get(key) for key in ("logprobs", "top_logprobs")]
+    if asked.get("echo") and ("messages" in asked or any(one is not None and one is not False for one in said)):
         return "echo"
     return None
 
@@ -84,7 +86,7 @@ def _replayed(messages: list[Message], receive: Receive) -> Receive:
 
 async def _answer(send: Send, field: str, body: bytes) -> None:
     name = json.loads(body).get("model")
-    what = "prompt_logprobs" if field == "prompt_logprobs" else "echo with logprobs"
+    what = "prompt_logprobs" if field == "prompt_logprobs" else "echo with log probabilities"
     needed = "leave it out, or plan its memory: `limits: {prompt_logprobs: true}` of this model in monogpu.yaml"
     said = f"the model {name!s:.80} does not serve {what}, which takes memory that was not planned: {needed}"
     error = {"message": said, "type": "BadRequestError", "param": field, "code": 400}
