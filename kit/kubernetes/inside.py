@@ -81,7 +81,8 @@ def _send(cluster: Cluster, namespace: str, pod: str, upload: Upload, source: Pa
             archive.add(source, arcname=source.name if upload.is_file else ".")
         file.flush()
         length = Path(file.name).stat().st_size
-        receive = f'head -c {length} | tar -x -C "$FOLDER" && touch "$MARK"'
+        make = 'mkdir -p "$FOLDER" "${MARK%/*}"'
+        receive = f'{make} && head -c {length} | tar -x -C "$FOLDER" && touch "$MARK"'
         done = cluster.exec(namespace, pod, "upload", ("sh", "-c", receive), Path(file.name))
     if done.code not in (0, None):
         raise TargetError(Problem(f"{upload.source} was not received: {done.text[-400:] or f'exit code {done.code}'}"))

@@ -30,7 +30,7 @@ async def exec_in(request: web.Request, cluster: FakeCluster, key: Key) -> web.W
         cluster.kubelet.crash(key, request.query["container"])
         await _end(socket, 0)
         return socket
-    length = re.match(r"head -c (\d+) \| tar -x", command[-1])
+    length = re.search(r"head -c (\d+) \| tar -x", command[-1])
     assert length, command
     data = await _received(socket, int(length.group(1)))
     with tarfile.open(fileobj=io.BytesIO(data)) as archive:
