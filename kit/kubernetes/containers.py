@@ -16,9 +16,11 @@ from kit.units import GIB, MIB
 
 PERIOD = 5  # seconds between probes, as between Compose's health checks
 HUNG = 12  # failed looks, 10 s apart, after which a process that is there but does not answer is started again
+CPU = "200m"  # of a worker: a share for when cores are short; cores are not planned
 TRITON_USER = 1000  # triton-server in NVIDIA's images, who owns the backends' files
-# Host memory of a process whose model is on the card: an 8B model's vLLM held 3.1 GB on an H200. The others: assumed.
-_HOST_BYTES = {"vllm": 3 * GIB, "triton": GIB, "ollama": GIB}
+# Host memory of a process whose model is on the card, a request and no limit: an 8B model's vLLM held 3.1 GB on an H200,
+# small models hold less. The others: assumed.
+_HOST_BYTES = {"vllm": 2 * GIB, "triton": GIB, "ollama": GIB}
 _SMALL = {"router": 256 * MIB, "proxy": 128 * MIB, "download": 512 * MIB}
 LOCKED: Keys = {
     "allowPrivilegeEscalation": False,
@@ -138,8 +140,8 @@ def resources(service: Service, layout: ClusterLayout) -> Keys:
         return {"requests": Flow({"cpu": "100m", "memory": quantity(_SMALL[role])})}
     if layout.gpu == "none":
         planned = int(dict(service.labels)[BYTES])
-        return {"requests": Flow({"cpu": "250m", "memory": quantity(planned)})}
-    asked: Keys = {"requests": Flow({"cpu": "1", "memory": quantity(_HOST_BYTES[engine_of(service, layout)])})}
+        return {"requests": Flow({"cpu": CPU, "memory": quantity(planned)})}
+    asked: Keys = {"requests": Flow({"cpu": CPU, "memory": quantity(_HOST_BYTES[engine_of(service, layout)])})}
     if layout.gpu == "device-plugin":
         return asked | {"limits": Flow({"nvidia.com/gpu": 1})}
     return {"claims": [Flow({"name": CARD})]} | asked
