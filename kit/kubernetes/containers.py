@@ -18,8 +18,8 @@ PERIOD = 5  # seconds between probes, as between Compose's health checks
 HUNG = 12  # failed looks, 10 s apart, after which a process that is there but does not answer is started again
 CPU = "200m"  # of a worker: a share for when cores are short; cores are not planned
 TRITON_USER = 1000  # triton-server in NVIDIA's images, who owns the backends' files
-# Host memory of a process whose model is on the card, a request and no limit: an 8B model's vLLM held 3.1 GB on an H200,
-# small models hold less. The others: assumed.
+# Host memory of a process whose model is on the card, a request and no limit: an 8B model's vLLM held 3.1 GB on an
+# H200, small models hold less. The others: assumed.
 _HOST_BYTES = {"vllm": 2 * GIB, "triton": GIB, "ollama": GIB}
 _SMALL = {"router": 256 * MIB, "proxy": 128 * MIB, "download": 512 * MIB}
 LOCKED: Keys = {
