@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
 from kit.kubernetes.checker.world import COMPONENT, Object, PodView, Rule, World, containers, in_bytes
 
@@ -12,6 +13,7 @@ Found = Iterator[tuple[str, str]]
 _NAME, _PROJECT, _MANAGER = (f"app.kubernetes.io/{key}" for key in ("name", "part-of", "managed-by"))
 _COMPONENTS = {"worker", "router", "proxy", "download", "namespace", "policy", "storage", "config"}
 _FOLDERS = {"HF_HOME": "/cache", "OLLAMA_MODELS": "/cache", "VLLM_CACHE_ROOT": "", "TRITON_CACHE_DIR": "/compiled"}
+_TRITON = 1000
 _CPU = re.compile(r"[1-9]\d*m|[1-9]\d*(\.\d+)?|0\.\d*[1-9]\d*")
 
 
@@ -49,6 +51,10 @@ def _users(world: World) -> Found:
             yield pod.where, "its user, its group and the group of its volumes differ: it could not write them"
         if said.get("fsGroupChangePolicy") not in ("OnRootMismatch", "Always"):
             yield pod.where, f"fsGroupChangePolicy is {said.get('fsGroupChangePolicy')!r}"
+        for one in pod.every:
+            own = (one.get("securityContext") or {}).get("runAsUser")
+            if "tritonserver" in (one.get("args") or []) and own != _TRITON:
+                yield pod.where, f"Triton's backends belong to the user {_TRITON}, and it runs as {own}"
     users = {(pod.spec.get("securityContext") or {}).get("runAsUser") for pod in world.pods}
     if len(users) > 1:
         yield "objects", f"pods run as {sorted(map(str, users))}: what one downloads the others could not read"
@@ -162,6 +168,23 @@ def _nodes(world: World) -> Found:
                 yield pod.where, f"it tolerates by {one.get('operator')}"
 
 
+def _guard(world: World, pod: PodView, container: Object) -> Iterator[str]:
+    """That what `--middleware` names is in a ConfigMap where Python finds it."""
+    args = [str(arg) for arg in container.get("args") or []]
+    for flag, value in pairwise(args):
+        if flag != "--middleware":
+            continue
+        env = {variable.get("name"): variable.get("value", "") for variable in container.get("env") or []}
+        found = [
+            (world.of("ConfigMap").get(str((volume.get("configMap") or {}).get("name"))) or {}).get("data") or {}
+            for mount in container.get("volumeMounts") or []
+            if mount.get("mountPath") in str(env.get("PYTHONPATH")).split(":")
+            for volume in [pod.volumes.get(mount["name"], {})]
+        ]
+        if not any(f"{value.partition('.')[0]}.py" in data for data in found):
+            yield f"{value} is in no ConfigMap that Python finds"
+
+
 def _amounts(world: World) -> Found:
     for _, one, where in containers(world):
         asked = (one.get("resources") or {}).get("requests") or {}
@@ -172,8 +195,12 @@ def _amounts(world: World) -> Found:
             yield where, "it runs whatever its image runs"
         if (pod.kind == "Job" or pod.component in ("router", "proxy")) and not one.get("command"):
             yield where, "it has no command"
-        if pod.component == "router" and not one.get("args"):
+        alone = "--max-model-len" in (one.get("args") or []) or "tritonserver" in (one.get("args") or [])
+        if pod.component == "worker" and not one.get("command") and not alone:
+            yield where, "its arguments are for a program that it does not name"
+        if pod.component in ("router", "worker") and not one.get("args"):
             yield where, "it has no arguments"
+        yield from ((where, what) for what in _guard(world, pod, one))
         model = str((one.get("args") or [""])[0])
         paths = [str(mount.get("mountPath")) for mount in one.get("volumeMounts") or []]
         own = "--max-model-len" in (one.get("args") or []) and model.startswith("/")

@@ -109,7 +109,7 @@ def _denies(spec: Object) -> bool:
 
 def _open(world: World, pod: PodView, spec: Object) -> Iterator[str]:
     """What a policy lets in, or out, that it must not."""
-    if pod.component == "worker":
+    if pod.component in ("worker", "proxy"):
         for rule in spec.get("ingress") or []:
             sources = rule.get("from") or [{}]
             labels = [(one.get("podSelector") or {}).get("matchLabels") or {} for one in sources]
@@ -117,7 +117,7 @@ def _open(world: World, pod: PodView, spec: Object) -> Iterator[str]:
             fine = ({label.get(COMPONENT), *values} - {None} for label, values in zip(labels, among, strict=True))
             if any(not names or names - {"router", "proxy"} for names in fine):
                 yield f"others than the router may ask {pod.where}"
-        if any("ports" not in rule for rule in spec.get("egress") or []):
+        if pod.component == "worker" and any("ports" not in rule for rule in spec.get("egress") or []):
             yield f"{pod.where} may reach more than names"
     if pod.component == "router" and any(not rule for rule in spec.get("ingress") or []) and not _keyed(world):
         yield f"any pod of the cluster may ask {pod.where}, which has no key"

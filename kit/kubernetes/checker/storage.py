@@ -42,6 +42,8 @@ def _references(world: World) -> Found:
             secret = volume.get("secret")
             if secret is not None and secret.get("secretName") != f"{pod.labels.get(_PROJECT)}-keys":
                 yield pod.where, f"the Secret {secret.get('secretName')} is not the stack's"
+            if secret is not None and not int(secret.get("defaultMode", 0o644)) & 0o040:
+                yield pod.where, "the key's file cannot be read by its group"
             if secret is not None and [(i.get("key"), i.get("path")) for i in secret.get("items") or []] != [_KEY]:
                 yield pod.where, "the key is not where programs read it"
 
@@ -133,6 +135,21 @@ def _waits(world: World) -> Found:
             for mark in one.get("args") or [] if one.get("name") == "wait-for-files" else ():
                 if mark not in made:
                     yield pod.where, f"it waits for {mark}, which no job makes"
+    folders = {
+        str(v["value"]).removeprefix("/cache/")
+        for pod in world.pods
+        for one in pod.every
+        for v in one.get("env") or []
+        if v.get("name") == "FOLDER"
+    }
+    for pod in world.pods:
+        for one in pod.every:
+            for mount in one.get("volumeMounts") or []:
+                path = str(mount.get("subPath", ""))
+                if not _is_cache(pod, mount["name"]) or mount.get("mountPath") == "/cache":
+                    continue
+                if not any(path == folder or path.startswith(f"{folder}/") for folder in folders):
+                    yield pod.where, f"{mount.get('mountPath')} is {path or 'all'} of the cache, which no upload brings"
     for pod in world.serving:
         cached = any(_is_cache(pod, mount["name"]) for one in pod.running for mount in one.get("volumeMounts") or [])
         if cached and "wait-for-files" not in [one.get("name") for one in pod.inits]:

@@ -180,7 +180,7 @@ FREE = re.compile(
     | Job:spec\.template\.(metadata\.labels\.app\.kubernetes\.io/name|spec\.(initContainers|containers)\[\]\.name)
     | Deployment:spec\.template\.spec\.containers\[\]\.name
     | .*\.annotations(\.monogpu\.(files|metrics))?
-    | ConfigMap:data\.\w+\.modelfile | ConfigMap:data\.launch\.(py|sh) | ConfigMap:data\.haproxy\.cfg | ConfigMap:data
+    | ConfigMap:data(\.(launch\.(py|sh)|vllm_guard\.py|haproxy\.cfg|config\.pbtxt|\w+\.modelfile))?
     | .*volumeClaimTemplates\[\]\.(apiVersion|kind)
     | .*\.volumeMounts\[\](\.mountPath)?     # of a compile cache
     """,
@@ -206,7 +206,7 @@ def test_one_field_at_a_time_changed_is_noticed() -> None:
     chosen = random.Random(20261201)
     for variant in VARIANTS:
         every = list(mutants(objects(variant)))
-        found += [mutant for mutant in chosen.sample(every, 150) if survives(mutant)]
+        found += [mutant for mutant in chosen.sample(every, 80) if survives(mutant)]
     assert not found, "\n".join(f"{mutant.objects[mutant.index]['kind']}:{mutant}" for mutant in found)
 
 
